@@ -1,0 +1,124 @@
+package names
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/rancher/wrangler/v3/pkg/name"
+)
+
+// keyHashInput is how much of a key KeyHash looks at, in bytes.
+const keyHashInput = 100
+
+// SafeConcat joins parts with "-" and shortens the result to 63 bytes by a hash where it is longer.
+func SafeConcat(parts ...string) string {
+	return name.SafeConcatName(parts...)
+}
+
+// KeyHash is the first 12 hex digits of the SHA-256 of the first 100 bytes of s.
+func KeyHash(s string) string {
+	if len(s) > keyHashInput {
+		s = s[:keyHashInput]
+	}
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// RegistrationNamespace is where import accounts and credential secrets live, derived from the system namespace.
+func RegistrationNamespace(system string) string {
+	return sibling(system, "-clusters-system")
+}
+
+// AgentsNamespace is where request accounts live, derived from the system namespace.
+func AgentsNamespace(system string) string {
+	return sibling(system, "-agents-system")
+}
+
+func sibling(system, suffix string) string {
+	if strings.Contains(system, "-system") {
+		return strings.ReplaceAll(system, "-system", suffix)
+	}
+	return system + suffix
+}
+
+// ClusterNamespace is the namespace of one cluster on the hub. The hash is over a separator that no name can contain,
+// so that two pairs of workspace and cluster never share one.
+func ClusterNamespace(workspace, cluster string) string {
+	return SafeConcat("cluster", workspace, cluster, KeyHash(workspace+"::"+cluster))
+}
+
+// RegisteredCluster is the name of a Cluster that an agent's registration creates.
+func RegisteredCluster(clientID string) string {
+	return "cluster-" + KeyHash(clientID)
+}
+
+// ImportToken is the registration token that the hub makes to import a cluster.
+func ImportToken(cluster string) string {
+	return SafeConcat("import-token-" + cluster)
+}
+
+// Account is the service account of a token or of a registration request.
+func Account(owner, uid string) string {
+	return SafeConcat(owner, uid)
+}
+
+// AccountToken is the Secret that carries the token of an account without an end.
+func AccountToken(account string) string {
+	return account + "-token"
+}
+
+// ImportRole is what an import account may do in its workspace.
+func ImportRole(account string) string {
+	return SafeConcat(account, "role")
+}
+
+// ImportRoleBinding binds ImportRole.
+func ImportRoleBinding(account string) string {
+	return SafeConcat(account, "to", "role")
+}
+
+// CredentialAccess is the Role, and its binding, by which an import account reads the one credential of a request.
+func CredentialAccess(request string) string {
+	return SafeConcat(request, "creds")
+}
+
+// CredentialSecret is the Secret that carries a granted credential to the agent.
+func CredentialSecret(clientID, clientRandom string) string {
+	sum := sha256.Sum256([]byte(clientID + clientRandom))
+	return ("c-" + hex.EncodeToString(sum[:]))[:63]
+}
+
+// AgentBundle is the bundle that keeps the agent of a cluster current.
+func AgentBundle(cluster string) string {
+	return SafeConcat("fleet-agent", cluster)
+}
+
+// AgentRole is the ClusterRole of an agent.
+func AgentRole(agentNamespace string) string {
+	return SafeConcat(agentNamespace, "fleet-agent", "role")
+}
+
+// AgentRoleBinding binds AgentRole.
+func AgentRoleBinding(agentNamespace string) string {
+	return SafeConcat(agentNamespace, "fleet-agent", "role", "binding")
+}
+
+// AgentSet is the apply set of an agent's objects on the downstream cluster; scope is the cluster's own agent
+// namespace, empty for the default one.
+func AgentSet(scope string) string {
+	if scope == "" {
+		return SetAgent
+	}
+	return SafeConcat(SetAgent, scope)
+}
+
+// AccountUser is the user name by which the API server knows a service account.
+func AccountUser(namespace, account string) string {
+	return "system:serviceaccount:" + namespace + ":" + account
+}
+
+// AccountsGroup is the group of all service accounts of a namespace.
+func AccountsGroup(namespace string) string {
+	return "system:serviceaccounts:" + namespace
+}

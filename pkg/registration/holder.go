@@ -1,0 +1,55 @@
+package registration
+
+import "strings"
+
+// noKey stands in a holder for an agent without a key.
+const noKey = "-"
+
+// maxInstance bounds the part of a holder that an agent chooses, in bytes, so that the whole fits a Lease.
+const maxInstance = 180
+
+// Holder is what a heartbeat's Lease says of its writer.
+type Holder struct {
+	// Instance is the agent process, a pod's name.
+	Instance string
+	// Fingerprint is that of the agent's key, empty for an agent without one.
+	Fingerprint string
+	// Digest names the token that the agent uses.
+	Digest string
+}
+
+// String is the holder as it stands in the Lease: instance/fingerprint/digest.
+func (h Holder) String() string {
+	instance := strings.ReplaceAll(h.Instance, "/", "_")
+	if len(instance) > maxInstance {
+		instance = instance[:maxInstance]
+	}
+	key := h.Fingerprint
+	if key == "" {
+		key = noKey
+	}
+	return instance + "/" + key + "/" + h.Digest
+}
+
+// ParseHolder reads a holder. It is untrusted: ok is false where it has not the form that an agent writes.
+func ParseHolder(s string) (h Holder, ok bool) {
+	parts := strings.Split(s, "/")
+	if len(parts) != 3 || len(parts[0]) > maxInstance {
+		return Holder{}, false
+	}
+	if parts[1] != noKey && !isHex(parts[1], fingerprintLength) {
+		return Holder{}, false
+	}
+	if !isHex(parts[2], digestLength) {
+		return Holder{}, false
+	}
+	h = Holder{Instance: parts[0], Fingerprint: parts[1], Digest: parts[2]}
+	if h.Fingerprint == noKey {
+		h.Fingerprint = ""
+	}
+	return h, true
+}
+
+func isHex(s string, length int) bool {
+	return len(s) == length && strings.Trim(s, "0123456789abcdef") == ""
+}
