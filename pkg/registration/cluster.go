@@ -1,0 +1,64 @@
+package registration
+
+import (
+	"time"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// graceBeats is how many heartbeats may be missed before an agent counts as silent.
+const graceBeats = 3
+
+// IsSkipped says that a Cluster is none of ours to manage: it is being deleted, or another manager has it.
+func IsSkipped(c *fleet.Cluster) bool {
+	return c == nil || c.DeletionTimestamp != nil || IsManagedElsewhere(c)
+}
+
+// IsManagedElsewhere says that another manager has taken the Cluster over by its label.
+func IsManagedElsewhere(c *fleet.Cluster) bool {
+	return c.Labels[names.ClusterManagementLabel] != ""
+}
+
+// IsLocal says whether a Cluster is the hub itself, by its name and the workspace of the configuration.
+func IsLocal(c *fleet.Cluster, cfg config.Config) bool {
+	return c != nil && cfg.BootstrapEnabled() && c.Name == names.LocalCluster && c.Namespace == cfg.Bootstrap.Namespace
+}
+
+// IsLocalDisabled says whether a Cluster is the hub itself and its agent is switched off.
+func IsLocalDisabled(c *fleet.Cluster, cfg config.Config) bool {
+	return IsLocal(c, cfg) && cfg.Bootstrap.LocalAgentDisabled
+}
+
+// Ways in which a cluster joins.
+const (
+	JoinedByManager = "manager"
+	JoinedByAgent   = "agent"
+	JoinedLocally   = "local"
+)
+
+// JoinMethod says how a cluster joins. The local one is recognised by the label that the hub's bootstrap sets with its
+// name, so that it can be told without the hub's configuration.
+func JoinMethod(c *fleet.Cluster) string {
+	switch {
+	case c.Name == names.LocalCluster && c.Labels["name"] == names.LocalCluster:
+		return JoinedLocally
+	case c.Spec.KubeConfigSecret != "":
+		return JoinedByManager
+	default:
+		return JoinedByAgent
+	}
+}
+
+// Grace is how long an agent may be silent: three intervals.
+func Grace(interval time.Duration) time.Duration { return graceBeats * interval }
+
+// Lifetime is how long a credential of the cluster's agent is asked to live. An agent that joined by itself gets the
+// longer one: the hub has no way to heal it.
+func Lifetime(c *fleet.Cluster, cfg config.Config) time.Duration {
+	if c.Spec.KubeConfigSecret == "" {
+		return cfg.AgentCredential.AgentInitiatedLifetime.Duration
+	}
+	return cfg.AgentCredential.Lifetime.Duration
+}

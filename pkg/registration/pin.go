@@ -1,0 +1,73 @@
+package registration
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// Pin is the identity that a Cluster was first granted with, kept in an annotation that no agent can write.
+type Pin struct {
+	Fingerprint string `json:"fingerprint"`
+	ClusterUID  string `json:"clusterUID,omitempty"`
+}
+
+// PinOf reads the pin from a Cluster's annotations; nil where there is none. An annotation that cannot be read is an
+// error, never "no pin": it would open the cluster to whoever asks.
+func PinOf(annotations map[string]string) (*Pin, error) {
+	raw, ok := annotations[names.IdentityAnnotation]
+	if !ok {
+		return nil, nil
+	}
+	var pin Pin
+	if err := json.Unmarshal([]byte(raw), &pin); err != nil || pin.Fingerprint == "" {
+		return nil, fmt.Errorf("annotation %s cannot be read: restore it, or remove it to let the next request bind the cluster anew", names.IdentityAnnotation)
+	}
+	return &pin, nil
+}
+
+// Annotation is the pin as the value of names.IdentityAnnotation.
+func (p Pin) Annotation() string { return toJSON(p) }
+
+// Import records the last time that the hub put an agent into a cluster.
+type Import struct {
+	// TokenUID and AccountUID are those of the registration token and the import account that the agent was given.
+	TokenUID   string `json:"tokenUID,omitempty"`
+	AccountUID string `json:"accountUID,omitempty"`
+	// ClusterUID is the UID of the kube-system namespace that was found there.
+	ClusterUID string `json:"clusterUID,omitempty"`
+	// Namespace is the agent's; Previous are those of agents that are to go once this one has reported.
+	Namespace string   `json:"namespace,omitempty"`
+	Previous  []string `json:"previous,omitempty"`
+	// Kubeconfig is the digest of the kubeconfig that was used, Generation the agent's GENERATION.
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Generation string `json:"generation,omitempty"`
+	// Time is when, and Attempts how many imports in a row were made to heal the agent.
+	Time     time.Time `json:"time"`
+	Attempts int       `json:"attempts,omitempty"`
+}
+
+// ImportOf reads the record from a Cluster's annotations. A record that cannot be read is as good as none: the import is
+// made again, which does no harm.
+func ImportOf(annotations map[string]string) (Import, bool) {
+	var record Import
+	raw, ok := annotations[names.ImportAnnotation]
+	if !ok || json.Unmarshal([]byte(raw), &record) != nil {
+		return Import{}, false
+	}
+	return record, true
+}
+
+// Annotation is the record as the value of names.ImportAnnotation.
+func (i Import) Annotation() string { return toJSON(i) }
+
+// toJSON encodes structs of strings, numbers and times, which cannot fail.
+func toJSON(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
