@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// leaving is what is still there of a Cluster that is being deleted.
+type leaving struct {
+	cluster *fleet.Cluster
+	// registrations are the requests of this cluster, accounts the request accounts that they were granted.
+	registrations []*fleet.ClusterRegistration
+	accounts      []*corev1.ServiceAccount
+	namespace     *corev1.Namespace
+}
+
+// farewell is the next step of leaving. Credentials go first, because a namespace takes seconds to go and a binding in
+// it stays in force until then. No step asks the downstream cluster: it may never answer.
+type farewell struct {
+	// registrations are to be deleted; their controller takes bindings and accounts away.
+	registrations []*fleet.ClusterRegistration
+	// waiting says what must be gone before the next step.
+	waiting string
+	// namespace, bundle and token are to be deleted, empty where there is nothing.
+	namespace, bundle, token string
+	// done says that the finalizer can go.
+	done bool
+}
+
+func decideFarewell(in leaving) farewell {
+	if !slices.Contains(in.cluster.Finalizers, names.ClusterFinalizer) {
+		return farewell{}
+	}
+	if n := len(in.registrations); n > 0 {
+		f := farewell{waiting: fmt.Sprintf("%d registration requests of the cluster are being deleted", n)}
+		for _, r := range in.registrations {
+			if r.DeletionTimestamp == nil {
+				f.registrations = append(f.registrations, r)
+			}
+		}
+		return f
+	}
+	if n := len(in.accounts); n > 0 {
+		return farewell{waiting: fmt.Sprintf("%d request accounts of the cluster are being revoked", n)}
+	}
+	f := farewell{
+		bundle: names.AgentBundle(in.cluster.Name),
+		token:  names.ImportToken(in.cluster.Name),
+		done:   true,
+	}
+	if in.namespace != nil && in.namespace.DeletionTimestamp == nil && marked(in.namespace, in.cluster) {
+		f.namespace = in.namespace.Name
+	}
+	return f
+}
+
+// marked is stricter than ours: to delete a namespace takes proof, a namespace without a mark is left alone.
+func marked(ns *corev1.Namespace, c *fleet.Cluster) bool {
+	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
+		return owner.UID == string(c.UID)
+	}
+	return ns.Annotations[names.ClusterNamespaceAnnotation] == c.Namespace && ns.Annotations[names.ClusterAnnotation] == c.Name
+}
+
+// belongs says whether a registration request is this Cluster's. A request that was never matched to a Cluster is told
+// by its client ID, which is unique in a workspace.
+func belongs(r *fleet.ClusterRegistration, c *fleet.Cluster) bool {
+	if r.Namespace != c.Namespace {
+		return false
+	}
+	if r.Status.ClusterName != "" {
+		return r.Status.ClusterName == c.Name
+	}
+	return r.Spec.ClientID != "" && r.Spec.ClientID == c.Spec.ClientID
+}
