@@ -1,0 +1,89 @@
+package agentmanifest
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rancher/wrangler/v3/pkg/yaml"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+)
+
+// A02: the import applies Objects, the bundle carries BundleYAML.
+func TestImportAndBundleGiveTheSamePodTemplate(t *testing.T) {
+	for name, o := range map[string]Options{"minimal": minimal(), "full": full()} {
+		t.Run(name, func(t *testing.T) {
+			manifest, err := BundleYAML(o)
+			require.NoError(t, err)
+			var bundled appsv1.Deployment
+			decode(t, manifest, "Deployment", &bundled)
+			imported := mustDeployment(t, o)
+			require.True(t, equality.Semantic.DeepEqual(imported, &bundled), "%v\n%v", imported, bundled)
+			require.Equal(t, export(t, imported), export(t, &bundled))
+		})
+	}
+}
+
+func decode(t *testing.T, manifest, kind string, into any) {
+	t.Helper()
+	objects, err := yaml.ToObjects(strings.NewReader(manifest))
+	require.NoError(t, err)
+	for _, object := range objects {
+		if object.GetObjectKind().GroupVersionKind().Kind == kind {
+			content := object.(*unstructured.Unstructured).Object
+			require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(content, into))
+			return
+		}
+	}
+	require.Fail(t, "not in the manifest", kind)
+}
+
+func TestDocumentsAreSeparated(t *testing.T) {
+	manifest, err := BundleYAML(full())
+	require.NoError(t, err)
+	require.Len(t, strings.Split(manifest, "\n---\n"), 6)
+	require.NotContains(t, manifest, "creationTimestamp")
+	require.NotContains(t, manifest, "status:")
+}
+
+// P02
+func TestVariablesOfOneClusterStayInItsBundle(t *testing.T) {
+	other, err := BundleYAML(minimal())
+	require.NoError(t, err)
+	require.NotContains(t, other, "PROXY")
+}
+
+func FuzzBundleYAML(f *testing.F) {
+	f.Add("cattle-fleet-system", "rancher/fleet-agent:v1", "private.io", "KEY", "a\n---\nb: c\n", "taint", "v", int64(5), "1", "0")
+	f.Add("", "", "", "", "", "", "", int64(-1), "x", "101%")
+	f.Fuzz(func(t *testing.T, ns, image, prefix, name, value, key, taint string, seconds int64, minAvailable, maxUnavailable string) {
+		o := Options{
+			Namespace: ns, Image: image, PrivateRepoURL: prefix,
+			EnvVars: []corev1.EnvVar{{Name: name, Value: value}},
+			Tolerations: []corev1.Toleration{
+				{Key: key, Value: taint, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}},
+			DisruptionBudget: &fleet.PodDisruptionBudgetSpec{MinAvailable: minAvailable, MaxUnavailable: maxUnavailable},
+		}
+		manifest, err := BundleYAML(o)
+		if err != nil {
+			require.Empty(t, manifest)
+			return
+		}
+		again, err := BundleYAML(o)
+		require.NoError(t, err)
+		require.Equal(t, manifest, again)
+		var d appsv1.Deployment
+		decode(t, manifest, "Deployment", &d)
+		require.Equal(t, seconds, *d.Spec.Template.Spec.Tolerations[2].TolerationSeconds)
+		if utf8.ValidString(name) && utf8.ValidString(value) {
+			require.Equal(t, value, variable(t, d.Spec.Template.Spec, name).Value)
+		}
+	})
+}
