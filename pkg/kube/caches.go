@@ -1,0 +1,90 @@
+package kube
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rancher/lasso/pkg/cache"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// caches is lasso's cache factory, which knows in addition what was asked of it, and keeps managedFields out of memory.
+type caches struct {
+	cache.SharedCacheFactory
+	options *cache.SharedCacheFactoryOptions
+
+	lock  sync.Mutex
+	known map[schema.GroupVersionKind]cached
+}
+
+// cached is one kind that is kept in memory.
+type cached struct {
+	gvk        schema.GroupVersionKind
+	gvr        schema.GroupVersionResource
+	namespaced bool
+	informer   toolscache.SharedIndexInformer
+}
+
+func newCaches(factory cache.SharedCacheFactory, options *cache.SharedCacheFactoryOptions) *caches {
+	return &caches{SharedCacheFactory: factory, options: options, known: map[schema.GroupVersionKind]cached{}}
+}
+
+// ForResourceKind is what controllers call to get their cache.
+func (c *caches) ForResourceKind(gvr schema.GroupVersionResource, kind string, namespaced bool) (toolscache.SharedIndexInformer, error) {
+	informer, err := c.SharedCacheFactory.ForResourceKind(gvr, kind, namespaced)
+	if err != nil {
+		return nil, err
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	gvk := gvr.GroupVersion().WithKind(kind)
+	if _, ok := c.known[gvk]; ok {
+		return informer, nil
+	}
+	c.known[gvk] = cached{gvk: gvk, gvr: gvr, namespaced: namespaced, informer: informer}
+	return informer, informer.SetTransform(withoutManagedFields)
+}
+
+// all are the kinds asked for so far, ordered by name.
+func (c *caches) all() []cached {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return slices.SortedFunc(maps.Values(c.known), func(a, b cached) int {
+		if a.gvk.String() < b.gvk.String() {
+			return -1
+		}
+		return 1
+	})
+}
+
+// unsynced are the kinds whose first list is not here yet.
+func (c *caches) unsynced() []string {
+	var kinds []string
+	for _, kind := range c.all() {
+		if !kind.informer.HasSynced() {
+			kinds = append(kinds, kind.gvk.Kind)
+		}
+	}
+	return kinds
+}
+
+// wait returns when every cache has its first list, and false when ctx ended before.
+func (c *caches) wait(ctx context.Context) bool {
+	var synced []toolscache.InformerSynced
+	for _, kind := range c.all() {
+		synced = append(synced, kind.informer.HasSynced)
+	}
+	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
+}
+
+// withoutManagedFields drops what nobody here reads and what is often the larger half of an object.
+func withoutManagedFields(obj any) (any, error) {
+	if accessor, err := meta.Accessor(obj); err == nil {
+		accessor.SetManagedFields(nil)
+	}
+	return obj, nil
+}
