@@ -9,13 +9,15 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=bundlenamespacemappings,scope=Namespaced
 
-// BundleNamespaceMapping TODO.
+// BundleNamespaceMapping lets the bundles of its namespace target clusters of other namespaces.
 type BundleNamespaceMapping struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// Selects bundles of this namespace by their labels. Without it, none.
 	// +nullable
 	BundleSelector *metav1.LabelSelector `json:"bundleSelector,omitempty"`
+	// Selects namespaces by their labels. Their clusters may be targeted. Without it, none.
 	// +nullable
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }

@@ -15,79 +15,117 @@ import (
 // +kubebuilder:printcolumn:name="Cluster-Name",type=string,JSONPath=`.status.clusterName`
 // +kubebuilder:printcolumn:name="Labels",type=string,JSONPath=`.spec.clusterLabels`
 
-// ClusterRegistration TODO.
+// ClusterRegistration is an agent's request to register its cluster. The agent makes it with the account of a
+// ClusterRegistrationToken; the hub answers with an account of the cluster's own.
 type ClusterRegistration struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ClusterRegistrationSpec   `json:"spec,omitempty"`
+	// What the agent says. Nothing in it is to be believed unless it is proved.
+	Spec ClusterRegistrationSpec `json:"spec,omitempty"`
+	// What the hub has made of it.
 	Status ClusterRegistrationStatus `json:"status,omitempty"`
 }
 
-// ClusterRegistrationSpec TODO.
+// ClusterRegistrationSpec is who asks.
 type ClusterRegistrationSpec struct {
+	// Identifies the cluster: requests with the same client ID are about the same Cluster.
 	// +nullable
 	ClientID string `json:"clientID,omitempty"`
+	// Chosen by the agent, and part of the name of the secret with its credential.
 	// +nullable
 	ClientRandom string `json:"clientRandom,omitempty"`
+	// Labels for the Cluster, if the request leads to a new one.
 	// +nullable
-	ClusterLabels map[string]string     `json:"clusterLabels,omitempty"`
-	Identity      *RegistrationIdentity `json:"identity,omitempty"`
-	Agent         *RegistrationAgent    `json:"agent,omitempty"`
+	ClusterLabels map[string]string `json:"clusterLabels,omitempty"`
+	// What the cluster is bound to, if the request is granted.
+	Identity *RegistrationIdentity `json:"identity,omitempty"`
+	// The agent that asks, and the options that it was installed with.
+	Agent *RegistrationAgent `json:"agent,omitempty"`
 }
 
-// RegistrationIdentity TODO.
+// RegistrationIdentity is what a cluster is bound to when it registers.
 type RegistrationIdentity struct {
-	PublicKey  string `json:"publicKey,omitempty"`
+	// The agent's public key. The credential is sealed to it, so that only this agent can read it.
+	PublicKey string `json:"publicKey,omitempty"`
+	// The UID of the namespace kube-system of the agent's cluster.
 	ClusterUID string `json:"clusterUID,omitempty"`
-	Requester  string `json:"requester,omitempty"`
+	// The user name that the agent makes the request with.
+	Requester string `json:"requester,omitempty"`
 }
 
-// RegistrationAgent TODO.
+// RegistrationAgent is an agent that asks to be registered.
 type RegistrationAgent struct {
-	Version string        `json:"version,omitempty"`
+	// The version of the agent.
+	Version string `json:"version,omitempty"`
+	// The options that the agent was installed with. A new Cluster takes them over, so that it keeps running as
+	// it does.
 	Options *AgentOptions `json:"options,omitempty"`
 }
 
-// AgentOptions TODO.
+// AgentOptions are the options that an agent was installed with. They become the fields of the same meaning
+// in the spec of a new Cluster.
 type AgentOptions struct {
-	EnvVars     []corev1.EnvVar               `json:"envVars,omitempty"`
-	Tolerations []corev1.Toleration           `json:"tolerations,omitempty"`
-	Affinity    *corev1.Affinity              `json:"affinity,omitempty"`
-	Resources   *corev1.ResourceRequirements  `json:"resources,omitempty"`
-	HostNetwork *bool                         `json:"hostNetwork,omitempty"`
+	// Environment variables beyond those that every agent has.
+	EnvVars []corev1.EnvVar `json:"envVars,omitempty"`
+	// Tolerations beyond those that every agent has.
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// The agent's affinity, if it is not the usual one.
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// Resources that the agent requests and may use.
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// Whether the agent runs in the network of its node.
+	HostNetwork *bool `json:"hostNetwork,omitempty"`
+	// Secrets for pulling the agent's image.
 	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
 }
 
-// ClusterRegistrationStatus TODO.
+// ClusterRegistrationStatus is what the hub has made of a request.
 type ClusterRegistrationStatus struct {
+	// The Cluster that the request is about.
 	// +nullable
-	ClusterName string                              `json:"clusterName,omitempty"`
-	Granted     bool                                `json:"granted,omitempty"`
-	Conditions  []genericcondition.GenericCondition `json:"conditions,omitempty"`
-	Approval    *RegistrationApproval               `json:"approval,omitempty"`
+	ClusterName string `json:"clusterName,omitempty"`
+	// The request was granted.
+	Granted bool `json:"granted,omitempty"`
+	// Granted, CredentialReady and CredentialUsed. Their messages say what is awaited.
+	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
+	// What a person has decided about a request that is not granted by itself.
+	Approval *RegistrationApproval `json:"approval,omitempty"`
+	// The credentials that were made for the agent and may still be in use, the newest last.
 	// +kubebuilder:validation:MaxItems=4
 	Credentials []CredentialRecord `json:"credentials,omitempty"`
 }
 
-// RegistrationApproval TODO.
+// RegistrationApproval is what a person has decided about a request.
 type RegistrationApproval struct {
+	// Approve grants the request. Replace grants it and binds the cluster to the new identity, which ends the
+	// access of the old one. Deny refuses it.
 	// +kubebuilder:validation:Enum=approve;replace;deny
-	Decision string       `json:"decision,omitempty"`
-	By       string       `json:"by,omitempty"`
-	Reason   string       `json:"reason,omitempty"`
-	Time     *metav1.Time `json:"time,omitempty"`
+	Decision string `json:"decision,omitempty"`
+	// Who decided.
+	By string `json:"by,omitempty"`
+	// Why, in that person's words.
+	Reason string `json:"reason,omitempty"`
+	// When.
+	Time *metav1.Time `json:"time,omitempty"`
 }
 
-// CredentialRecord TODO.
+// CredentialRecord is a credential that was made for an agent, without the credential.
 type CredentialRecord struct {
+	// The first 16 hexadecimal digits of the token's SHA-256. The agent's heartbeat shows the same of the token
+	// that it uses.
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[0-9a-f]*$`
-	Digest     string `json:"digest,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// The UID of the service account that the token belongs to.
 	AccountUID string `json:"accountUID,omitempty"`
+	// TokenRequest for a token that ends and is renewed, Secret for one that does not end.
 	// +kubebuilder:validation:Enum=TokenRequest;Secret
-	Type    string       `json:"type,omitempty"`
-	Issued  *metav1.Time `json:"issued,omitempty"`
+	Type string `json:"type,omitempty"`
+	// When the token was made.
+	Issued *metav1.Time `json:"issued,omitempty"`
+	// When the token ends. Empty if it does not.
 	Expires *metav1.Time `json:"expires,omitempty"`
-	Used    bool         `json:"used,omitempty"`
+	// The agent has been seen to use the token.
+	Used bool `json:"used,omitempty"`
 }

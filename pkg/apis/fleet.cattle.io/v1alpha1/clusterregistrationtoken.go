@@ -13,35 +13,50 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Secret-Name",type=string,JSONPath=`.status.secretName`
 
-// ClusterRegistrationToken TODO.
+// ClusterRegistrationToken lets agents register clusters in its namespace. The secret of the same name holds
+// the values that the agent's chart needs for it.
 type ClusterRegistrationToken struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   ClusterRegistrationTokenSpec   `json:"spec,omitempty"`
+	// How long and for whom the token is good.
+	Spec ClusterRegistrationTokenSpec `json:"spec,omitempty"`
+	// Where the token's secret is and when it ends.
 	Status ClusterRegistrationTokenStatus `json:"status,omitempty"`
 }
 
-// ClusterRegistrationTokenSpec TODO.
+// ClusterRegistrationTokenSpec is how long and for whom a token is good.
 type ClusterRegistrationTokenSpec struct {
+	// How long after its creation the token ends. It does not end if this is empty or 0.
+	// +kubebuilder:validation:Type=string
 	// +nullable
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self == '0' || (self.matches('^(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+$') && duration(self) <= duration('2562047h'))",message="must be \"0\" or a sequence of numbers with units (ns, us, µs, ms, s, m, h), at most 2562047h"
+	// +kubebuilder:validation:XValidation:rule="self == '0' || (self.matches('^(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) <= duration('2562047h'))",message="must be \"0\" or a sequence of numbers with units (ns, us, µs, ms, s, m, h), at most 2562047h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
+	// How many requests are granted with the token. There is no limit if this is empty.
 	// +kubebuilder:validation:Minimum=1
-	MaxUses         *int32    `json:"maxUses,omitempty"`
-	ClusterName     string    `json:"clusterName,omitempty"`
-	ClientIDs       []string  `json:"clientIDs,omitempty"`
-	AllowedLabels   *[]string `json:"allowedLabels,omitempty"`
-	RequireApproval bool      `json:"requireApproval,omitempty"`
+	MaxUses *int32 `json:"maxUses,omitempty"`
+	// The only Cluster that can be registered with the token.
+	ClusterName string `json:"clusterName,omitempty"`
+	// The only client IDs that can be registered with the token. There is no limit without any.
+	ClientIDs []string `json:"clientIDs,omitempty"`
+	// Keys of labels that requests may give to a new Cluster. If this is absent, all keys are allowed but those
+	// that are reserved; if it is empty, none is.
+	AllowedLabels *[]string `json:"allowedLabels,omitempty"`
+	// Requests wait until a person approves them.
+	RequireApproval bool `json:"requireApproval,omitempty"`
 }
 
-// ClusterRegistrationTokenStatus TODO.
+// ClusterRegistrationTokenStatus is what has become of a token.
 type ClusterRegistrationTokenStatus struct {
+	// When the token ends. Empty if it does not.
 	Expires *metav1.Time `json:"expires,omitempty"`
+	// The secret with the values for the agent's chart, once it can be used.
 	// +nullable
-	SecretName string                              `json:"secretName,omitempty"`
-	Uses       int32                               `json:"uses,omitempty"`
+	SecretName string `json:"secretName,omitempty"`
+	// How many requests were granted with the token.
+	Uses int32 `json:"uses,omitempty"`
+	// Ready and ProvenanceEnforced.
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
 }

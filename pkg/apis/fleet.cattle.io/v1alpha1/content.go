@@ -11,18 +11,23 @@ import (
 // +kubebuilder:resource:path=contents,scope=Cluster
 // +kubebuilder:subresource:status
 
-// Content TODO.
+// Content is the resources of a bundle, compressed. Its name is a digest of what it holds, and whoever knows
+// the name may read it.
 type Content struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// The resources, as compressed JSON.
 	// +nullable
-	Content   []byte        `json:"content,omitempty"`
-	SHA256Sum string        `json:"sha256sum,omitempty"`
-	Status    ContentStatus `json:"status,omitempty"`
+	Content []byte `json:"content,omitempty"`
+	// The SHA-256 of the content.
+	SHA256Sum string `json:"sha256sum,omitempty"`
+	// Who needs the content.
+	Status ContentStatus `json:"status,omitempty"`
 }
 
-// ContentStatus TODO.
+// ContentStatus is who needs a content.
 type ContentStatus struct {
+	// How many bundle deployments refer to the content.
 	ReferenceCount int `json:"referenceCount,omitempty"`
 }

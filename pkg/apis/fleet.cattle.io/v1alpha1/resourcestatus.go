@@ -6,34 +6,48 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ModifiedStatus TODO.
+// ModifiedStatus is a resource that differs from what was applied.
 type ModifiedStatus struct {
+	// The kind of the resource.
 	// +nullable
 	Kind string `json:"kind,omitempty"`
+	// The group and version of the resource.
 	// +nullable
 	APIVersion string `json:"apiVersion,omitempty"`
+	// The namespace of the resource.
 	// +nullable
 	Namespace string `json:"namespace,omitempty"`
+	// The name of the resource.
 	// +nullable
-	Name   string `json:"name,omitempty"`
-	Create bool   `json:"missing,omitempty"`
-	Exist  bool   `json:"exist,omitempty"`
-	Delete bool   `json:"delete,omitempty"`
+	Name string `json:"name,omitempty"`
+	// The resource is missing.
+	Create bool `json:"missing,omitempty"`
+	// A resource of that name is there, and belongs to somebody else.
+	Exist bool `json:"exist,omitempty"`
+	// The resource should not be there.
+	Delete bool `json:"delete,omitempty"`
+	// The change that would make the resource what it should be, as a JSON patch.
 	// +nullable
 	Patch string `json:"patch,omitempty"`
 }
 
-// NonReadyStatus TODO.
+// NonReadyStatus is a resource that is not ready.
 type NonReadyStatus struct {
+	// The UID of the resource.
 	// +nullable
 	UID types.UID `json:"uid,omitempty"`
+	// The kind of the resource.
 	// +nullable
 	Kind string `json:"kind,omitempty"`
+	// The group and version of the resource.
 	// +nullable
 	APIVersion string `json:"apiVersion,omitempty"`
+	// The namespace of the resource.
 	// +nullable
 	Namespace string `json:"namespace,omitempty"`
+	// The name of the resource.
 	// +nullable
-	Name    string          `json:"name,omitempty"`
+	Name string `json:"name,omitempty"`
+	// Its state and why.
 	Summary summary.Summary `json:"summary,omitempty"`
 }
