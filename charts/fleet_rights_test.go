@@ -1,0 +1,101 @@
+package charts
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/rancher/fleet/pkg/names"
+)
+
+var allVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+
+func TestControllerHoldsExactlyTheseRights(t *testing.T) {
+	r := hub("").mustRender(t)
+	role := find[*rbacv1.ClusterRole](t, r, "", names.ControllerAccount)
+	assert.Equal(t, []rbacv1.PolicyRule{
+		{APIGroups: []string{"fleet.cattle.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "secrets", "serviceaccounts", "configmaps"}, Verbs: allVerbs},
+		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"}, Verbs: allVerbs},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list", "watch"}},
+	}, role.Rules)
+
+	own := find[*rbacv1.Role](t, r, names.DefaultSystemNamespace, names.ControllerAccount)
+	assert.Equal(t, []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: allVerbs},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
+	}, own.Rules)
+}
+
+// Every binding of the chart, and to whom: a new one must be added here on purpose.
+func TestBindingsBindTheirOwnAccountOnly(t *testing.T) {
+	bound := map[string]string{}
+	bind := func(binding string, ref rbacv1.RoleRef, subjects []rbacv1.Subject) {
+		require.Len(t, subjects, 1)
+		require.Equal(t, "ServiceAccount", subjects[0].Kind)
+		bound[binding+" "+ref.Kind+" "+ref.Name] = subjects[0].Namespace + "/" + subjects[0].Name
+	}
+	for _, object := range hub("").mustRender(t).objects {
+		switch o := object.(type) {
+		case *rbacv1.ClusterRoleBinding:
+			bind("cluster", o.RoleRef, o.Subjects)
+		case *rbacv1.RoleBinding:
+			bind(o.Namespace, o.RoleRef, o.Subjects)
+		}
+	}
+	assert.Equal(t, map[string]string{
+		"cluster ClusterRole fleet-controller":                    "cattle-fleet-system/fleet-controller",
+		"cluster ClusterRole fleet-controller-bootstrap":          "cattle-fleet-system/fleet-controller-bootstrap",
+		"cattle-fleet-system Role fleet-controller":               "cattle-fleet-system/fleet-controller",
+		"cattle-fleet-clusters-system Role fleet-controller-mint": "cattle-fleet-system/fleet-controller",
+		"cattle-fleet-agents-system Role fleet-controller-mint":   "cattle-fleet-system/fleet-controller",
+	}, bound)
+}
+
+// Cluster-wide, each of these is as good as cluster-admin.
+func TestNoRoleOfTheControllerCanBecomeMore(t *testing.T) {
+	for _, object := range hub("bootstrap: {enabled: false}").mustRender(t).objects {
+		var rules []rbacv1.PolicyRule
+		switch o := object.(type) {
+		case *rbacv1.ClusterRole:
+			rules = o.Rules
+			for _, rule := range rules {
+				assert.NotContains(t, rule.Resources, "serviceaccounts/token")
+			}
+		case *rbacv1.Role:
+			rules = o.Rules
+		}
+		for _, rule := range rules {
+			for _, verb := range []string{"escalate", "bind", "impersonate"} {
+				assert.NotContains(t, rule.Verbs, verb)
+			}
+			if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
+				assert.Equal(t, []string{"fleet.cattle.io"}, rule.APIGroups)
+			}
+		}
+	}
+}
+
+func TestBootstrapAccountComesWithAnEmptyTokenSecret(t *testing.T) {
+	r := hub("").mustRender(t)
+	secret := find[*corev1.Secret](t, r, names.DefaultSystemNamespace, names.BootstrapTokenSecret)
+	assert.Equal(t, corev1.SecretTypeServiceAccountToken, secret.Type)
+	assert.Equal(t, map[string]string{corev1.ServiceAccountNameKey: names.BootstrapAccount}, secret.Annotations)
+	assert.Nil(t, secret.Data, "data in the template would take the token away on every upgrade")
+	assert.Nil(t, secret.StringData)
+
+	find[*corev1.ServiceAccount](t, r, names.DefaultSystemNamespace, names.BootstrapAccount)
+	role := find[*rbacv1.ClusterRole](t, r, "", names.BootstrapAccount)
+	assert.Equal(t, everything, role.Rules)
+}
+
+var everything = []rbacv1.PolicyRule{
+	{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+	{NonResourceURLs: []string{"*"}, Verbs: []string{"*"}},
+}
