@@ -100,7 +100,10 @@ const (
 	OwnerAnnotation = Prefix + "owner"
 	// CredentialDigestAnnotation is the digest of the token that a credential Secret carries.
 	CredentialDigestAnnotation = Prefix + "credential-digest"
-	// CredentialExpiresAnnotation is the time, RFC 3339, at which that token ends.
+	// CredentialAccountAnnotation is the UID of the account that it is of.
+	CredentialAccountAnnotation = Prefix + "credential-account"
+	// CredentialIssuedAnnotation and CredentialExpiresAnnotation are the times, RFC 3339, between which it is good.
+	CredentialIssuedAnnotation  = Prefix + "credential-issued"
 	CredentialExpiresAnnotation = Prefix + "credential-expires"
 )
 

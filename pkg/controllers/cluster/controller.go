@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	coordination "github.com/rancher/wrangler/v3/pkg/generated/controllers/coordination.k8s.io/v1"
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
@@ -156,6 +157,7 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		}
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
 		status.Namespace = d.name
+		expectAgent(status, now)
 		if status.Agent.LastSeen.IsZero() && status.Display.State == "" {
 			status.Display.State = stateWaitCheckIn
 		} else if !status.Agent.LastSeen.IsZero() && status.Display.State == stateWaitCheckIn {
@@ -163,6 +165,15 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		}
 	})
 	return err
+}
+
+// expectAgent says from the start what a Cluster waits for.
+func expectAgent(status *fleet.ClusterStatus, now time.Time) {
+	for _, kind := range []string{fleet.ClusterConditionRegistered, fleet.ClusterConditionAgentConnected} {
+		if conditions.GetCondition(status.Conditions, kind) == nil {
+			conditions.SetCondition(&status.Conditions, kind, metav1.ConditionFalse, "WaitingForAgent", "waiting for the agent's first heartbeat", now)
+		}
+	}
 }
 
 func (h *handler) leave(cluster *fleet.Cluster) (*fleet.Cluster, error) {

@@ -1,0 +1,54 @@
+package clusterregistration
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// report writes what became of a request in one write, and nothing where nothing changed.
+func (h *handler) report(in input, d decision, record *fleet.CredentialRecord) error {
+	r := in.request
+	now := h.Clock.Now()
+	_, err := kube.UpdateStatus(h.Registrations, r.Namespace, r.Name, kube.ClusterRegistrationStatus, func(status *fleet.ClusterRegistrationStatus) {
+		if d.cluster != nil {
+			status.ClusterName = d.cluster.Name
+		}
+		status.Granted = d.outcome == grant
+		granted := metav1.ConditionFalse
+		if status.Granted {
+			granted = metav1.ConditionTrue
+		}
+		conditions.SetCondition(&status.Conditions, fleet.RegistrationConditionGranted, granted, d.reason, d.message, now)
+		if record != nil {
+			status.Credentials = registration.Remember(status.Credentials, *record)
+		}
+		reportCredential(status, in, d, record, now)
+	})
+	return err
+}
+
+func reportCredential(status *fleet.ClusterRegistrationStatus, in input, d decision, record *fleet.CredentialRecord, now time.Time) {
+	used := conditions.IsTrue(status.Conditions, fleet.RegistrationConditionCredentialUsed)
+	set := func(value metav1.ConditionStatus, reason, message string) {
+		conditions.SetCondition(&status.Conditions, fleet.RegistrationConditionCredentialReady, value, reason, message, now)
+	}
+	switch {
+	case d.outcome != grant:
+		if conditions.GetCondition(status.Conditions, fleet.RegistrationConditionCredentialReady) != nil {
+			set(metav1.ConditionFalse, d.reason, "")
+		}
+	case used:
+		set(metav1.ConditionTrue, "InUse", "the agent uses the credential; the secret that carried it is gone")
+	case record != nil:
+		set(metav1.ConditionTrue, "Ready", fmt.Sprintf("the credential waits for the agent; it ends %s", record.Expires.UTC().Format(time.RFC3339)))
+	case in.importAccountUID == "":
+		set(metav1.ConditionFalse, "ImportAccountGone", "the import account ended before the agent took the credential; give the agent the values of a new token")
+	}
+}

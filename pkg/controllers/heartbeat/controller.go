@@ -1,0 +1,241 @@
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	coordination "github.com/rancher/wrangler/v3/pkg/generated/controllers/coordination.k8s.io/v1"
+	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
+	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
+	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+const (
+	handlerName       = "fleet-heartbeat"
+	clustersByPlace   = "fleet.heartbeat.clusters-by-namespace"
+	requestsByCluster = "fleet.heartbeat.requests-by-cluster"
+	registrationKind  = "ClusterRegistration"
+)
+
+// Deps is what this controller works with.
+type Deps struct {
+	Leases        coordination.LeaseController
+	Clusters      fleetv1.ClusterController
+	Registrations fleetv1.ClusterRegistrationController
+	Accounts      core.ServiceAccountController
+	Secrets       core.SecretController
+	Clients       kubernetes.Interface
+	Config        *config.Source
+	Names         names.Namespaces
+	Clock         clock.PassiveClock
+}
+
+type handler struct {
+	Deps
+	ctx     context.Context
+	tracker *tracker
+}
+
+// Register starts the controller with the factories behind deps.
+func Register(ctx context.Context, deps Deps) {
+	h := &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now())}
+	deps.Clusters.Cache().AddIndexer(clustersByPlace, func(c *fleet.Cluster) ([]string, error) {
+		if c.Status.Namespace == "" {
+			return nil, nil
+		}
+		return []string{c.Status.Namespace}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(requestsByCluster, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if r.Status.ClusterName == "" {
+			return nil, nil
+		}
+		return []string{r.Namespace + "/" + r.Status.ClusterName}, nil
+	})
+	deps.Leases.OnChange(ctx, handlerName, h.onLease)
+	now := kube.Debounced(deps.Leases, 0)
+	relatedresource.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
+	relatedresource.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
+	relatedresource.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
+}
+
+// leaseOfRequest has a cluster judged anew when one of its requests changes: a credential that was just granted may
+// already be in use.
+func (h *handler) leaseOfRequest(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	r, ok := obj.(*fleet.ClusterRegistration)
+	if !ok || r.Status.ClusterName == "" {
+		return nil, nil
+	}
+	return h.leaseOf(namespace, r.Status.ClusterName)
+}
+
+// leaseOfAccount has a cluster judged anew when its account goes or is made anew.
+func (h *handler) leaseOfAccount(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	meta, ok := obj.(metav1.Object)
+	if !ok || meta.GetAnnotations()[names.ClusterRegistrationAnnotation] == "" {
+		return nil, nil
+	}
+	annotations := meta.GetAnnotations()
+	return h.leaseOf(annotations[names.ClusterNamespaceAnnotation], annotations[names.ClusterAnnotation])
+}
+
+func (h *handler) leaseOf(workspace, name string) ([]relatedresource.Key, error) {
+	cluster, err := h.Clusters.Cache().Get(workspace, name)
+	if apierrors.IsNotFound(err) || err == nil && cluster.Status.Namespace == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.tracker.invalidate(cluster.Status.Namespace)
+	return []relatedresource.Key{{Namespace: cluster.Status.Namespace, Name: names.HeartbeatLease}}, nil
+}
+
+// leaseOfCheckin looks at agents that have no Lease and only report in the Cluster's status.
+func (h *handler) leaseOfCheckin(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	c, ok := obj.(*fleet.Cluster)
+	if !ok || c.Status.Namespace == "" || c.Status.Agent.LastSeen.IsZero() || c.Status.Agent.Version != "" {
+		return nil, nil
+	}
+	return []relatedresource.Key{{Namespace: c.Status.Namespace, Name: names.HeartbeatLease}}, nil
+}
+
+func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	place := relatedresource.FromString(key)
+	if place.Name != names.HeartbeatLease {
+		return lease, nil
+	}
+	if lease == nil {
+		h.tracker.forget(place.Namespace)
+		return nil, nil
+	}
+	cluster, err := h.clusterOf(place.Namespace)
+	if err != nil || cluster == nil || cluster.DeletionTimestamp != nil {
+		return lease, err
+	}
+	now := h.Clock.Now()
+	e := evidence{cluster: cluster, now: now, grace: h.grace(lease)}
+	var judge bool
+	if renewed := renewTime(lease); renewed.IsZero() && !cluster.Status.Agent.LastSeen.IsZero() {
+		e.legacy, e.grace = true, registration.Grace(h.checkin())
+		e.pulse, judge = h.tracker.observe(place.Namespace, "", cluster.Status.Agent.LastSeen.Time, cluster.CreationTimestamp.Time, now, e.grace)
+	} else {
+		e.pulse, judge = h.tracker.observe(place.Namespace, holderOf(lease), renewed, lease.CreationTimestamp.Time, now, e.grace)
+	}
+	if e.pulse.renewed.IsZero() && e.pulse.holder == "" {
+		return lease, nil // nobody has used the Lease yet
+	}
+	defer h.lookAgain(place.Namespace, e)
+	if !judge {
+		return lease, nil
+	}
+	return lease, h.act(e)
+}
+
+// lookAgain orders a look at the end of the grace. Of several orders the earliest holds.
+func (h *handler) lookAgain(namespace string, e evidence) {
+	if wait := e.pulse.ends(e.grace).Sub(e.now); wait > 0 {
+		h.Leases.EnqueueAfter(namespace, names.HeartbeatLease, wait+time.Second)
+	}
+}
+
+func (h *handler) clusterOf(namespace string) (*fleet.Cluster, error) {
+	clusters, err := h.Clusters.Cache().GetByIndex(clustersByPlace, namespace)
+	if err != nil || len(clusters) == 0 {
+		return nil, err
+	}
+	return clusters[0], nil
+}
+
+// grace is three intervals: the one that the agent says it beats at, within bounds, or the configured one.
+func (h *handler) grace(lease *coordinationv1.Lease) time.Duration {
+	interval := h.Config.Get().AgentHeartbeatInterval.Duration
+	if s := lease.Spec.LeaseDurationSeconds; s != nil && *s > 0 && *s <= maxLeaseSeconds {
+		interval = time.Duration(*s) * time.Second
+	}
+	return registration.Grace(interval)
+}
+
+// maxLeaseSeconds bounds what an agent may claim as its interval, or it could never be seen as silent.
+const maxLeaseSeconds = 3600
+
+func (h *handler) checkin() time.Duration {
+	if d := h.Config.Get().AgentCheckinInterval.Duration; d > 0 {
+		return d
+	}
+	return config.DefaultCheckinInterval
+}
+
+func renewTime(lease *coordinationv1.Lease) time.Time {
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	return lease.Spec.RenewTime.Time
+}
+
+func holderOf(lease *coordinationv1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}
+
+func (h *handler) act(e evidence) error {
+	if err := h.gather(&e); err != nil {
+		return fmt.Errorf("cluster %s/%s: %w", e.cluster.Namespace, e.cluster.Name, err)
+	}
+	v := judge(e)
+	if err := h.apply(e, v); err != nil {
+		return fmt.Errorf("cluster %s/%s: %w", e.cluster.Namespace, e.cluster.Name, err)
+	}
+	h.tracker.settled(e.cluster.Status.Namespace, v.contact, e.pulse.holder, v.renewal)
+	return nil
+}
+
+func (h *handler) gather(e *evidence) error {
+	requests, err := h.Registrations.Cache().GetByIndex(requestsByCluster, e.cluster.Namespace+"/"+e.cluster.Name)
+	if err != nil {
+		return fmt.Errorf("listing registrations: %w", err)
+	}
+	e.requests = requests
+	e.accounts = map[string]string{}
+	for _, r := range requests {
+		account, err := h.Accounts.Cache().Get(h.Names.Agents, names.Account(r.Name, string(r.UID)))
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading the account of registration %s: %w", r.Name, err)
+		}
+		e.accounts[r.Name] = string(account.UID)
+	}
+	return nil
+}
+
+func (h *handler) apply(e evidence, v verdict) error {
+	if v.firstUse {
+		_, err := kube.UpdateStatus(h.Registrations, v.request.Namespace, v.request.Name, kube.ClusterRegistrationStatus,
+			func(status *fleet.ClusterRegistrationStatus) { reportUse(status, v.record.Digest, e.now) })
+		if err != nil {
+			return err
+		}
+	}
+	_, err := kube.UpdateStatus(h.Clusters, e.cluster.Namespace, e.cluster.Name, kube.ClusterStatus,
+		func(status *fleet.ClusterStatus) { report(status, e, v) })
+	if err != nil {
+		return err
+	}
+	return h.keepCredential(e, v)
+}

@@ -1,0 +1,115 @@
+package heartbeat
+
+import (
+	"sync"
+	"time"
+)
+
+// contact is what is known of an agent's connection.
+type contact int
+
+const (
+	// unknown: the hub started a short while ago and has seen no renewal yet.
+	unknown contact = iota
+	// connected: a renewal was seen within the grace.
+	connected
+	// silent: none was.
+	silent
+)
+
+// pulse is one agent's heartbeat as the hub saw it.
+type pulse struct {
+	// holder and renewed are as the agent wrote them.
+	holder  string
+	renewed time.Time
+	// seen is when the hub saw the last renewal, zero if it has seen none; since is when it first looked.
+	seen, since time.Time
+}
+
+// contact judges a pulse at a time.
+func (p pulse) contact(now time.Time, grace time.Duration) contact {
+	switch {
+	case !p.seen.IsZero() && now.Sub(p.seen) < grace:
+		return connected
+	case p.seen.IsZero() && now.Sub(p.since) < grace:
+		return unknown
+	default:
+		return silent
+	}
+}
+
+// ends is when the contact will change if no renewal comes.
+func (p pulse) ends(grace time.Duration) time.Time {
+	if p.seen.IsZero() {
+		return p.since.Add(grace)
+	}
+	return p.seen.Add(grace)
+}
+
+// entry is a pulse and what was last made of it.
+type entry struct {
+	pulse
+	reported contact
+	holderAt string
+	judged   bool
+	// renewal is when the credential is due, zero if it never is.
+	renewal time.Time
+}
+
+// tracker remembers pulses by the cluster's namespace.
+type tracker struct {
+	started time.Time
+
+	mu      sync.Mutex
+	entries map[string]*entry
+}
+
+func newTracker(now time.Time) *tracker {
+	return &tracker{started: now, entries: map[string]*entry{}}
+}
+
+// observe takes in a Lease as it is now, or a check-in of an agent without one. Whatever stood there when the hub started
+// is no renewal. It returns the pulse, and whether it has to be judged: because contact or holder changed, or a renewal
+// of the credential is due.
+func (t *tracker) observe(key, holder string, renewed, created, now time.Time, grace time.Duration) (pulse, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, found := t.entries[key]
+	if !found {
+		e = &entry{pulse: pulse{since: now}}
+		t.entries[key] = e
+		if !renewed.IsZero() && !created.Before(t.started.Truncate(time.Second)) {
+			e.seen = now // it was made and renewed since the hub started
+		}
+	} else if !renewed.Equal(e.renewed) {
+		e.seen = now
+	}
+	e.holder, e.renewed = holder, renewed
+	due := !e.renewal.IsZero() && !now.Before(e.renewal)
+	return e.pulse, !e.judged || due || e.holder != e.holderAt || e.contact(now, grace) != e.reported
+}
+
+// settled notes that a pulse was judged, and when the credential is due.
+func (t *tracker) settled(key string, c contact, holder string, renewal time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.entries[key]; ok {
+		e.reported, e.holderAt, e.renewal, e.judged = c, holder, renewal, true
+	}
+}
+
+// invalidate asks for a new judgement at the next look.
+func (t *tracker) invalidate(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.entries[key]; ok {
+		e.judged = false
+	}
+}
+
+// forget frees what was kept of a cluster that is gone.
+func (t *tracker) forget(key string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.entries, key)
+}
