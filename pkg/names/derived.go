@@ -35,17 +35,20 @@ func AgentsNamespace(system string) string {
 	return sibling(system, "-agents-system")
 }
 
+// sibling replaces every "-system", or appends the suffix. A result that could be no namespace is shortened.
 func sibling(system, suffix string) string {
 	if strings.Contains(system, "-system") {
-		return strings.ReplaceAll(system, "-system", suffix)
+		return SafeConcat(strings.ReplaceAll(system, "-system", suffix))
 	}
-	return system + suffix
+	return SafeConcat(system + suffix)
 }
 
 // ClusterNamespace is the namespace of one cluster on the hub. The hash is over a separator that no name can contain,
-// so that two pairs of workspace and cluster never share one.
+// so that two pairs of workspace and cluster do not share one. Dots, which a cluster's name may have and a namespace may
+// not, become dashes after the hashes are taken.
 func ClusterNamespace(workspace, cluster string) string {
-	return SafeConcat("cluster", workspace, cluster, KeyHash(workspace+"::"+cluster))
+	namespace := SafeConcat("cluster", workspace, cluster, KeyHash(workspace+"::"+cluster))
+	return strings.ReplaceAll(namespace, ".", "-")
 }
 
 // RegisteredCluster is the name of a Cluster that an agent's registration creates.
@@ -86,7 +89,7 @@ func CredentialAccess(request string) string {
 // CredentialSecret is the Secret that carries a granted credential to the agent.
 func CredentialSecret(clientID, clientRandom string) string {
 	sum := sha256.Sum256([]byte(clientID + clientRandom))
-	return ("c-" + hex.EncodeToString(sum[:]))[:63]
+	return ("c-" + hex.EncodeToString(sum[:]))[:maxName]
 }
 
 // AgentBundle is the bundle that keeps the agent of a cluster current.
