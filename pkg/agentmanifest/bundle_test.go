@@ -61,16 +61,17 @@ func TestVariablesOfOneClusterStayInItsBundle(t *testing.T) {
 }
 
 func FuzzBundleYAML(f *testing.F) {
-	f.Add("cattle-fleet-system", "rancher/fleet-agent:v1", "private.io", "KEY", "a\n---\nb: c\n", "taint", "v", int64(5), "1", "0")
-	f.Add("", "", "", "", "", "", "", int64(-1), "x", "101%")
-	f.Fuzz(func(t *testing.T, ns, image, prefix, name, value, key, taint string, seconds int64, minAvailable, maxUnavailable string) {
-		o := Options{
-			Namespace: ns, Image: image, PrivateRepoURL: prefix,
-			EnvVars: []corev1.EnvVar{{Name: name, Value: value}},
-			Tolerations: []corev1.Toleration{
-				{Key: key, Value: taint, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}},
-			DisruptionBudget: &fleet.PodDisruptionBudgetSpec{MinAvailable: minAvailable, MaxUnavailable: maxUnavailable},
-		}
+	f.Add("private.io", "KEY", "a\n---\nb: c\n", "taint", "v", int64(5), "1", "0")
+	f.Add("", "A", "\u0085\u2028\x00: x", "a/b", "", int64(-1), "", "")
+	f.Add("", "A", "\u2028\ufeff\t: ' \" |\r\n  x ", "a/b", "", int64(-1), "", "")
+	f.Add("", "", "", "", "", int64(1)<<62+1, "x", "101%")
+	f.Fuzz(func(t *testing.T, prefix, name, value, key, taint string, seconds int64, minAvailable, maxUnavailable string) {
+		o := minimal()
+		o.PrivateRepoURL = prefix
+		o.EnvVars = []corev1.EnvVar{{Name: name, Value: value}}
+		o.Tolerations = []corev1.Toleration{
+			{Key: key, Value: taint, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: &seconds}}
+		o.DisruptionBudget = &fleet.PodDisruptionBudgetSpec{MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}
 		manifest, err := BundleYAML(o)
 		if err != nil {
 			require.Empty(t, manifest)
@@ -79,6 +80,7 @@ func FuzzBundleYAML(f *testing.F) {
 		again, err := BundleYAML(o)
 		require.NoError(t, err)
 		require.Equal(t, manifest, again)
+		require.Len(t, strings.Split(manifest, "\n---\n"), 6)
 		var d appsv1.Deployment
 		decode(t, manifest, "Deployment", &d)
 		require.Equal(t, seconds, *d.Spec.Template.Spec.Tolerations[2].TolerationSeconds)

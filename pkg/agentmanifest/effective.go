@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
 )
 
 // Settings are the inputs that hold for all agents of a hub: its configuration and its environment.
@@ -35,6 +36,20 @@ type Settings struct {
 	DisableSecurityContext bool
 
 	ServerURL string
+}
+
+// WithConfig returns the settings with everything that the hub's configuration decides. What comes from the process's
+// environment and flags stays.
+func (s Settings) WithConfig(cfg config.Config) Settings {
+	s.Image = cfg.AgentImage
+	s.PullPolicy = cfg.AgentImagePullPolicy
+	s.SystemDefaultRegistry = cfg.SystemDefaultRegistry
+	s.PullSecrets = cfg.ImagePullSecrets
+	s.CheckinInterval = cfg.AgentCheckinInterval.Duration
+	s.HeartbeatInterval = cfg.AgentHeartbeatInterval.Duration
+	s.BundleDeploymentWorkers = cfg.AgentWorkers.BundleDeployment
+	s.DriftWorkers = cfg.AgentWorkers.Drift
+	return s
 }
 
 // Effective merges a Cluster's wishes into the hub's settings. propagate says that the pull secrets are the hub's, whose

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
 )
 
 func settings() Settings {
@@ -165,6 +166,24 @@ func TestDebugSettingsReachAgentsOnlyWhenPropagated(t *testing.T) {
 	o = effectiveOptions(t, fleet.ClusterSpec{}, cfg)
 	require.False(t, o.Debug)
 	require.True(t, o.DisableSecurityContext)
+}
+
+func TestConfigurationOverridesOnlyItsOwnSettings(t *testing.T) {
+	var cfg config.Config
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"agentImage": "img", "agentImagePullPolicy": "Never", "systemDefaultRegistry": "reg/",
+		"imagePullSecrets": [{"name": "s"}], "agentCheckinInterval": "1m", "agentHeartbeatInterval": "2s",
+		"agentWorkers": {"bundledeployment": "3", "drift": "4"}}`), &cfg))
+	process := Settings{
+		SystemNamespace: "ns", DefaultImage: "d", Replicas: 2, LeaseDuration: "1", RenewDeadline: "2", RetryPeriod: "3",
+		GVKErrorMapping: "m", PropagateDebug: true, Debug: true, DebugLevel: 1, DisableSecurityContext: true, ServerURL: "u",
+	}
+	want := process
+	want.Image, want.PullPolicy, want.SystemDefaultRegistry = "img", "Never", "reg/"
+	want.PullSecrets = []corev1.LocalObjectReference{{Name: "s"}}
+	want.CheckinInterval, want.HeartbeatInterval = time.Minute, 2*time.Second
+	want.BundleDeploymentWorkers, want.DriftWorkers = "3", "4"
+	require.Equal(t, want, process.WithConfig(cfg))
 }
 
 func TestAnInvalidClusterIsNamed(t *testing.T) {

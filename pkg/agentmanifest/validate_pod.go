@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -23,13 +24,23 @@ func validateEnv(o Options) (errs field.ErrorList) {
 		case slices.Contains(reservedEnv, v.Name):
 			errs = append(errs, field.Forbidden(path,
 				"the agent is told who it is by "+strings.Join(reservedEnv, ", ")+": take the variable out of the list"))
+		case strings.ContainsFunc(v.Value, unwritable):
+			errs = append(errs, field.Forbidden(path.Child("value"), "has a control character: take it out"))
 		case v.ValueFrom != nil && v.Value != "":
 			errs = append(errs, field.Forbidden(path.Child("valueFrom"), "leave out either it or value"))
 		case v.ValueFrom != nil && sources(v.ValueFrom) != 1:
 			errs = append(errs, field.Forbidden(path.Child("valueFrom"), "must name one source, and no more"))
 		}
 	}
+	if strings.ContainsFunc(o.GVKErrorMapping, unwritable) {
+		errs = append(errs, field.Forbidden(field.NewPath(EnvGVKErrorMapping), "has a control character: take it out"))
+	}
 	return errs
+}
+
+// unwritable is what YAML cannot carry, or alters, so that import and bundle would differ; and NUL, which ends a variable.
+func unwritable(r rune) bool {
+	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) || r == 0xFFFE || r == 0xFFFF
 }
 
 func sources(from *corev1.EnvVarSource) (n int) {

@@ -35,6 +35,7 @@ func TestInvalidOptionsNameTheirField(t *testing.T) {
 		"lease too short": {func(o *Options) { o.LeaseDuration = "25s" }, []string{"FLEET_AGENT_ELECTION_LEASE_DURATION", "RENEW_DEADLINE"}},
 		"retry too long":  {func(o *Options) { o.RetryPeriod = "21s" }, []string{"FLEET_AGENT_ELECTION_RENEW_DEADLINE", "RETRY_PERIOD"}},
 		"retry zero":      {func(o *Options) { o.RetryPeriod = "0s" }, []string{"FLEET_AGENT_ELECTION_RETRY_PERIOD"}},
+		"error mapping":   {func(o *Options) { o.GVKErrorMapping = "\x7f" }, []string{"CATTLE_WRANGLER_CHECK_GVK_ERROR_MAPPING"}},
 		"pull secret":     {func(o *Options) { o.PullSecrets = []corev1.LocalObjectReference{{}} }, []string{"spec.agentPullSecrets", "config.imagePullSecrets"}},
 	} {
 		t.Run(name, func(t *testing.T) { requireInvalid(t, c.apply, c.want...) })
@@ -97,6 +98,8 @@ func TestInvalidVariablesAreNamedButNotQuoted(t *testing.T) {
 		"assignment":   {corev1.EnvVar{Name: "PASSWORD=secret"}, "spec.agentEnvVars[PASSWORD].name"},
 		"both":         {corev1.EnvVar{Name: "A", Value: "secret", ValueFrom: source}, "spec.agentEnvVars[A].valueFrom"},
 		"no source":    {corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{}}, "spec.agentEnvVars[A].valueFrom"},
+		"NUL":          {corev1.EnvVar{Name: "A", Value: "secret\x00"}, "spec.agentEnvVars[A].value"},
+		"next line":    {corev1.EnvVar{Name: "A", Value: "secret\u0085"}, "spec.agentEnvVars[A].value"},
 		"GENERATION":   {corev1.EnvVar{Name: "GENERATION", Value: "secret"}, "take the variable out"},
 		"NAMESPACE":    {corev1.EnvVar{Name: "NAMESPACE", Value: "secret"}, "take the variable out"},
 		"AGENT_SCOPE":  {corev1.EnvVar{Name: "AGENT_SCOPE", Value: "secret"}, "take the variable out"},
