@@ -103,7 +103,7 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	case silent:
 		// Since when stands in the message that was written first; a hub that restarted knows less.
 		have := conditions.GetCondition(status.Conditions, fleet.ClusterConditionAgentConnected)
-		if have == nil || have.Reason != reasonSilent && have.Reason != "WaitingForAgent" || !e.pulse.renewed.IsZero() && have.Reason != reasonSilent {
+		if have == nil || have.Reason != reasonSilent {
 			set(fleet.ClusterConditionAgentConnected, metav1.ConditionFalse, reasonSilent, silence(e.pulse))
 		}
 	}

@@ -1,0 +1,100 @@
+package clusterimport
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// prune removes the agent from the namespaces that it has left, now that the new one has reported.
+func (h *handler) prune(ctx context.Context, f facts) error {
+	d, err := h.connect(f)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	uid, err := clusterUID(ctx, d)
+	if err != nil {
+		return err
+	}
+	record := f.record
+	if uid == record.ClusterUID {
+		for _, namespace := range record.Previous {
+			if err := deleteAgent(ctx, d, namespace); err != nil {
+				return err
+			}
+		}
+	}
+	record.Previous = nil
+	return h.writeRecord(f.cluster, record)
+}
+
+// teardown removes the agent of the local cluster, after it is proved that the kubeconfig leads to the hub itself: a
+// cluster that is merely named local keeps its agent.
+func (h *handler) teardown(ctx context.Context, f facts) error {
+	if f.secret == nil {
+		return h.reportTornDown(f)
+	}
+	d, err := h.connect(f)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	uid, err := clusterUID(ctx, d)
+	if err != nil {
+		return err
+	}
+	if uid != h.HubUID {
+		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warn("bootstrap.localAgentDisabled: the kubeconfig leads to another cluster than this hub; its agent is left alone")
+		return h.reportTornDown(f)
+	}
+	bundle := names.AgentBundle(f.cluster.Name)
+	if err := h.Bundles.Delete(f.cluster.Namespace, bundle, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting bundle %s: %w", bundle, err)
+	}
+	if err := deleteAgent(ctx, d, f.options.Namespace); err != nil {
+		return err
+	}
+	return h.reportTornDown(f)
+}
+
+// deleteAgent removes an agent's objects from a namespace, the Deployment first, so that nothing runs without its
+// account. The namespace stays, with all that others have there.
+func deleteAgent(ctx context.Context, d *kube.Downstream, namespace string) error {
+	for _, step := range agentParts(d.Clients, namespace) {
+		background := metav1.DeletePropagationBackground
+		err := step.remove(ctx, step.name, metav1.DeleteOptions{PropagationPolicy: &background})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("removing the agent's %s %s from %s: %w", step.kind, step.name, namespace, err)
+		}
+	}
+	return nil
+}
+
+type part struct {
+	kind, name string
+	remove     func(context.Context, string, metav1.DeleteOptions) error
+}
+
+func agentParts(c kubernetes.Interface, ns string) []part {
+	return []part{
+		{"Deployment", names.AgentDeployment, c.AppsV1().Deployments(ns).Delete},
+		{"StatefulSet", names.AgentDeployment, c.AppsV1().StatefulSets(ns).Delete},
+		{"ClusterRoleBinding", names.AgentRoleBinding(ns), c.RbacV1().ClusterRoleBindings().Delete},
+		{"ClusterRole", names.AgentRole(ns), c.RbacV1().ClusterRoles().Delete},
+		{"Secret", names.AgentCredentialStore, c.CoreV1().Secrets(ns).Delete},
+		{"Secret", names.AgentBootstrapSecret, c.CoreV1().Secrets(ns).Delete},
+		{"Secret", names.AgentIdentitySecret, c.CoreV1().Secrets(ns).Delete},
+		{"ConfigMap", names.AgentConfigMap, c.CoreV1().ConfigMaps(ns).Delete},
+		{"ServiceAccount", names.AgentAccount, c.CoreV1().ServiceAccounts(ns).Delete},
+		{"NetworkPolicy", names.AgentNetworkPolicy, c.NetworkingV1().NetworkPolicies(ns).Delete},
+		{"PodDisruptionBudget", names.AgentDisruptionBudget, c.PolicyV1().PodDisruptionBudgets(ns).Delete},
+	}
+}

@@ -1,0 +1,59 @@
+package manageagent
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/agentmanifest"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// resourceName is the one file of an agent's bundle.
+const resourceName = "agent.yaml"
+
+// wanted says whether a Cluster is to have a bundle. keep says that it is not for us to say: what is there stays.
+func wanted(c *fleet.Cluster, cfg config.Config) (want, keep bool) {
+	switch {
+	case registration.IsSkipped(c) || c.Spec.Revoked:
+		return false, true
+	case !cfg.ManagesAgents(), registration.IsLocalDisabled(c, cfg):
+		return false, false
+	case !conditions.IsTrue(c.Status.Conditions, fleet.ClusterConditionRegistered):
+		return false, true // a cluster that never joined needs none, and one that registers anew keeps its own
+	}
+	return true, false
+}
+
+// bundleFor is the agent's bundle of a Cluster.
+func bundleFor(c *fleet.Cluster, settings agentmanifest.Settings) (*fleet.Bundle, error) {
+	options, _, err := agentmanifest.Effective(c, settings)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := agentmanifest.BundleYAML(options)
+	if err != nil {
+		return nil, fmt.Errorf("agent of cluster %s: %w", c.Name, err)
+	}
+	return &fleet.Bundle{
+		ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: names.AgentBundle(c.Name)},
+		Spec: fleet.BundleSpec{
+			BundleDeploymentOptions: fleet.BundleDeploymentOptions{
+				DefaultNamespace: options.Namespace,
+				Helm:             &fleet.HelmOptions{TakeOwnership: true},
+			},
+			Resources: []fleet.BundleResource{{Name: resourceName, Content: manifest}},
+			Targets: []fleet.BundleTarget{{
+				ClusterName: c.Name,
+				ClusterSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+					Key:      names.NonManagedAgentLabel,
+					Operator: metav1.LabelSelectorOpDoesNotExist,
+				}}},
+			}},
+		},
+	}, nil
+}
