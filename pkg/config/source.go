@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,7 +35,7 @@ func NewSource(version string) *Source {
 	return &Source{version: version, current: Default(version)}
 }
 
-// Get is the configuration in force.
+// Get is the configuration in force. What its pointers, maps and slices refer to is shared: read it only.
 func (s *Source) Get() Config {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -69,7 +70,7 @@ func (s *Source) Load(cm *corev1.ConfigMap) (Loaded, error) {
 		return Loaded{Ignored: fmt.Sprintf("annotation %s is %q, this hub is %q", names.VersionAnnotation, got, s.version)}, nil
 	}
 	document := cm.Data[names.ConfigKey]
-	if document == "" && s.loaded {
+	if strings.TrimSpace(document) == "" && s.loaded {
 		return Loaded{Ignored: fmt.Sprintf("key %q is empty, the configuration in force is kept", names.ConfigKey)}, nil
 	}
 	parsed, warnings, err := Parse(document, Default(s.version))

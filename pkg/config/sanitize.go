@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// durationKeys are the keys whose value is a duration, as paths.
+var durationKeys = [][]string{
+	{"agentCheckinInterval"},
+	{"agentHeartbeatInterval"},
+	{"gitClientTimeout"},
+	{"garbageCollectionInterval"},
+	{"agentCredential", "lifetime"},
+	{"agentCredential", "agentInitiatedLifetime"},
+	{"registration", "ttlUngranted"},
+	{"agentUpgrade", "soak"},
+}
+
+// dropBadDurations takes out of raw what a typed reading would fail on.
+func dropBadDurations(raw map[string]any) []string {
+	var warnings []string
+	for _, path := range durationKeys {
+		warnings = append(warnings, dropBadDuration(raw, path, "")...)
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+// dropBadDuration finds keys as the typed reading does, whatever their case.
+func dropBadDuration(parent map[string]any, path []string, above string) []string {
+	var warnings []string
+	for key, value := range parent {
+		if !strings.EqualFold(key, path[0]) {
+			continue
+		}
+		if len(path) > 1 {
+			nested, _ := value.(map[string]any)
+			warnings = append(warnings, dropBadDuration(nested, path[1:], above+path[0]+".")...)
+			continue
+		}
+		warning, ok := checkDuration(value)
+		if !ok {
+			delete(parent, key)
+		}
+		if warning != "" {
+			warnings = append(warnings, fmt.Sprintf("%s%s: %s; the default is used", above, path[0], warning))
+		}
+	}
+	return warnings
+}
+
+func checkDuration(value any) (warning string, ok bool) {
+	switch v := value.(type) {
+	case string:
+		if _, err := time.ParseDuration(v); err != nil {
+			return fmt.Sprintf("%.40q is not a duration such as 90s, 15m or 24h", v), false
+		}
+		return "", true
+	case float64:
+		if v == 0 {
+			return "", false
+		}
+		return fmt.Sprintf("%v has no unit, write for example %vs", v, v), false
+	case nil:
+		return "", false
+	default:
+		return "it is not a duration such as 90s, 15m or 24h", false
+	}
+}
+
+// keepUsable puts back base's value where the document's could not be acted on.
+func keepUsable(c *Config, base Config) []string {
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUnavailable(c, base))
+}
+
+// keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
+func keepLeastDurations(c *Config, base Config) []string {
+	var warnings []string
+	for _, d := range []struct {
+		key       string
+		got, want *time.Duration
+		least     time.Duration
+	}{
+		{"agentCheckinInterval", &c.AgentCheckinInterval.Duration, &base.AgentCheckinInterval.Duration, 0},
+		{"agentHeartbeatInterval", &c.AgentHeartbeatInterval.Duration, &base.AgentHeartbeatInterval.Duration, time.Second},
+		{"gitClientTimeout", &c.GitClientTimeout.Duration, &base.GitClientTimeout.Duration, 0},
+		{"garbageCollectionInterval", &c.GarbageCollectionInterval.Duration, &base.GarbageCollectionInterval.Duration, 0},
+		{"agentCredential.lifetime", &c.AgentCredential.Lifetime.Duration, &base.AgentCredential.Lifetime.Duration, 10 * time.Minute},
+		{"agentCredential.agentInitiatedLifetime", &c.AgentCredential.AgentInitiatedLifetime.Duration, &base.AgentCredential.AgentInitiatedLifetime.Duration, 10 * time.Minute},
+		{"registration.ttlUngranted", &c.Registration.TTLUngranted.Duration, &base.Registration.TTLUngranted.Duration, time.Minute},
+		{"agentUpgrade.soak", &c.AgentUpgrade.Soak.Duration, &base.AgentUpgrade.Soak.Duration, 0},
+	} {
+		if *d.got < d.least && *d.got != *d.want {
+			warnings = append(warnings, fmt.Sprintf("%s: %s is below the least of %s; the default is used", d.key, *d.got, d.least))
+			*d.got = *d.want
+		}
+	}
+	return warnings
+}
+
+// keepKnownChoices leaves agentTLSMode alone: an import shows a wrong one at the cluster that it stops.
+func keepKnownChoices(c *Config, base Config) []string {
+	var warnings []string
+	for _, choice := range []struct {
+		key       string
+		got       *string
+		fallback  string
+		supported []string
+	}{
+		{"agentCredential.onShortLifetime", &c.AgentCredential.OnShortLifetime, base.AgentCredential.OnShortLifetime, []string{ShortLifetimeSecret, ShortLifetimeRenewOnly}},
+		{"clusterOnDelete", &c.ClusterOnDelete, base.ClusterOnDelete, []string{OnDeleteKeep, OnDeleteRemove}},
+	} {
+		if slices.Contains(choice.supported, *choice.got) {
+			continue
+		}
+		if *choice.got != "" {
+			warnings = append(warnings, fmt.Sprintf("%s: %.40q is none of %s; the default is used", choice.key, *choice.got, strings.Join(choice.supported, ", ")))
+		}
+		*choice.got = choice.fallback
+	}
+	return warnings
+}
+
+func keepMaxUnavailable(c *Config, base Config) []string {
+	got := c.AgentUpgrade.MaxUnavailable
+	if got == nil {
+		c.AgentUpgrade.MaxUnavailable = base.AgentUpgrade.MaxUnavailable
+		return nil
+	}
+	if scaled, err := intstr.GetScaledValueFromIntOrPercent(got, 100, true); err == nil && scaled >= 0 {
+		return nil
+	}
+	c.AgentUpgrade.MaxUnavailable = base.AgentUpgrade.MaxUnavailable
+	return []string{fmt.Sprintf("agentUpgrade.maxUnavailable: %.40q is no number and no percentage; the default is used", got.String())}
+}
