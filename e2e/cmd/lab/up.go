@@ -1,0 +1,130 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rancher/fleet/e2e/lab"
+)
+
+// exitNotYet is the exit code for what the lab's interface promises and this version does not have.
+const exitNotYet = 2
+
+func upCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "up",
+		Usage:     "start control planes, or those of them that do not run",
+		ArgsUsage: "NAME...",
+		Flags: []cli.Flag{
+			versionFlag(),
+			&cli.BoolFlag{Name: "audit", Usage: "write an audit log (one line a request) to .lab/NAME/audit.jsonl"},
+			&cli.GenericFlag{Name: "nodes", Usage: "--nodes[=N] with N nodes each (not available yet)", Value: new(optionalCount)},
+			&cli.BoolFlag{Name: "processes", Usage: "agents of Deployments as host processes (not available yet)"},
+		},
+		Action: up,
+	}
+}
+
+func versionFlag() cli.Flag {
+	return &cli.StringFlag{Name: "version", Usage: "Kubernetes line", Value: lab.DefaultVersion}
+}
+
+// optionalCount is a flag that may stand without a value.
+type optionalCount string
+
+func (o *optionalCount) Set(value string) error { *o = optionalCount(value); return nil }
+func (o *optionalCount) String() string         { return string(*o) }
+func (o *optionalCount) IsBoolFlag() bool       { return true }
+
+func up(c *cli.Context) error {
+	for _, later := range []string{"nodes", "processes"} {
+		if c.IsSet(later) {
+			return cli.Exit(fmt.Sprintf("lab: --%s is not available yet: this lab starts control planes without nodes", later), exitNotYet)
+		}
+	}
+	if c.NArg() == 0 {
+		return cli.Exit("lab: up needs at least one name, for example: scripts/lab up hub", exitNotYet)
+	}
+	root, stateDir, err := place(c)
+	if err != nil {
+		return err
+	}
+	// Built once, before several control planes start at the same time.
+	if _, err := lab.Build(c.Context, root, c.String("version"), os.Stderr); err != nil {
+		return err
+	}
+	start := time.Now()
+	planes := make([]*lab.ControlPlane, c.NArg())
+	group, ctx := errgroup.WithContext(c.Context)
+	for i, name := range c.Args().Slice() {
+		group.Go(func() error {
+			plane, err := lab.Up(ctx, lab.Options{
+				Name: name, Root: root, StateDir: stateDir, Version: c.String("version"), Audit: c.Bool("audit"), Detached: true,
+			})
+			planes[i] = plane
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	explain(c.App.Writer, planes, time.Since(start))
+	return nil
+}
+
+// explain says how to use what runs now.
+func explain(out io.Writer, planes []*lab.ControlPlane, took time.Duration) {
+	for _, plane := range planes {
+		fmt.Fprintf(out, "%s: Kubernetes %s at %s\n  kubeconfig (administrator): %s\n", plane.Name, plane.Version(), plane.URL, shortPath(plane.Kubeconfig()))
+	}
+	fmt.Fprintf(out, "ready in %.1f s. For example:\n  kubectl --kubeconfig %s get namespaces\n  scripts/lab down %s\n",
+		took.Seconds(), shortPath(planes[0].Kubeconfig()), strings.Join(names(planes), " "))
+}
+
+func names(planes []*lab.ControlPlane) []string {
+	var out []string
+	for _, plane := range planes {
+		out = append(out, plane.Name)
+	}
+	return out
+}
+
+// shortPath is relative to the working directory where that is below it.
+func shortPath(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	short, err := filepath.Rel(dir, path)
+	if err != nil || strings.HasPrefix(short, "..") {
+		return path
+	}
+	return short
+}
+
+func buildCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "build",
+		Usage: "build the binaries of a Kubernetes line and start nothing",
+		Flags: []cli.Flag{versionFlag()},
+		Action: func(c *cli.Context) error {
+			root, _, err := place(c)
+			if err != nil {
+				return err
+			}
+			binaries, err := lab.Build(c.Context, root, c.String("version"), os.Stderr)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(c.App.Writer, shortPath(binaries.Kube))
+			return nil
+		},
+	}
+}
