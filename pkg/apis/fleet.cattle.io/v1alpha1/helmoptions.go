@@ -11,7 +11,7 @@ type HelmOptions struct {
 	Repo string `json:"repo,omitempty"`
 	// The name of the release. One is derived from the bundle if none is given.
 	// +nullable
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
 	// +kubebuilder:validation:MaxLength=53
 	ReleaseName string `json:"releaseName,omitempty"`
 	// The version of the chart, or a range of versions.
