@@ -98,7 +98,9 @@ var agentEnvRows = []row{
 	{path: "extraEnv", set: "[{name: GOGC, value: \"50\"}]", want: env("GOGC", "50")},
 	{path: "extraEnv", set: "[{name: HTTP_PROXY, value: other}]", with: "proxy: http://proxy:3128\n", want: all(
 		env("HTTP_PROXY", "other"), env("HTTPS_PROXY", "http://proxy:3128"))},
-	{path: "extraEnv", set: "[{name: AGENT_SCOPE, value: mine}]", want: env("AGENT_SCOPE", "mine")},
+	{path: "extraEnv", set: "[{name: DRIFT_RECONCILER_WORKERS, value: \"7\"}]", want: env("DRIFT_RECONCILER_WORKERS", "7")},
+	{path: "extraEnv", set: "[{name: AGENT_SCOPE, value: mine}]", refused: "extraEnv sets AGENT_SCOPE"},
+	{path: "extraEnv", set: "[{name: GENERATION, value: mine}]", refused: "extraEnv sets GENERATION"},
 	{path: "agent.reconciler.workers.bundledeployment", set: `"7"`, want: env("BUNDLEDEPLOYMENT_RECONCILER_WORKERS", "7")},
 	{path: "agent.reconciler.workers.drift", set: "7", want: env("DRIFT_RECONCILER_WORKERS", "7")},
 	{path: "leaderElection.leaseDuration", set: "60s", want: env("CATTLE_ELECTION_LEASE_DURATION", "60s")},

@@ -18,6 +18,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -140,12 +141,11 @@ func isBlank(document []byte) bool {
 func (r rendered) list() []string {
 	var keys []string
 	for _, object := range r.objects {
-		accessor, err := meta.Accessor(object)
-		if err != nil {
-			panic(err) // every kind that decodes has metadata
+		key := object.GetObjectKind().GroupVersionKind().Kind
+		if accessor, ok := object.(metav1.Object); ok {
+			key = path.Join(key, accessor.GetNamespace(), accessor.GetName())
 		}
-		kind := object.GetObjectKind().GroupVersionKind().Kind
-		keys = append(keys, path.Join(kind, accessor.GetNamespace(), accessor.GetName()))
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	return keys
