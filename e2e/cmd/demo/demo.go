@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/stage"
+)
+
+// Names of the demo's control planes; they are also the names of their folders below .lab.
+const (
+	hubName     = "demo-hub"
+	edge1Name   = "demo-edge-1"
+	edge2Name   = "demo-edge-2"
+	edge1       = "edge-1"
+	edge2       = "edge-2"
+	local       = "local"
+	tokenTTL    = time.Hour
+	stopGrace   = 20 * time.Second
+	cleanLimit  = 2 * time.Minute
+	heartbeat   = "5s"
+	logLines    = 30
+	demoTimeFmt = "  %6.1f s  %s\n"
+)
+
+type demo struct {
+	root, version string
+	keep          bool
+	start         time.Time
+
+	planes       []*lab.ControlPlane
+	stage        *stage.Stage
+	edge1, edge2 *stage.Cluster
+}
+
+func (d *demo) step(format string, args ...any) {
+	fmt.Printf(demoTimeFmt, time.Since(d.start).Seconds(), fmt.Sprintf(format, args...))
+}
+
+func (d *demo) play(ctx context.Context) error {
+	if err := d.raise(ctx); err != nil {
+		return err
+	}
+	if err := d.stage.InstallHub(ctx, map[string]any{"agentHeartbeatInterval": heartbeat}); err != nil {
+		return err
+	}
+	d.step("charts fleet-crd and fleet installed on the hub")
+	if _, err := d.stage.StartController(ctx); err != nil {
+		return err
+	}
+	d.step("controller started, with the rights of its chart")
+
+	joins, ctx := errgroup.WithContext(ctx)
+	joins.Go(func() error { return d.joinLocal(ctx) })
+	joins.Go(func() error { return d.joinEdge1(ctx) })
+	joins.Go(func() error { return d.joinEdge2(ctx) })
+	if err := joins.Wait(); err != nil {
+		return err
+	}
+	fmt.Println()
+	return d.list()
+}
+
+// raise starts the three control planes.
+func (d *demo) raise(ctx context.Context) error {
+	d.planes = make([]*lab.ControlPlane, 3)
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, name := range []string{hubName, edge1Name, edge2Name} {
+		group.Go(func() (err error) {
+			d.planes[i], err = lab.Up(groupCtx, lab.Options{Name: name, Root: d.root, Version: d.version, Detached: d.keep})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	d.step("control planes of Kubernetes %s are ready: a hub and two downstream clusters", d.version)
+	var err error
+	if d.stage, err = stage.New(d.root, d.planes[0]); err != nil {
+		return err
+	}
+	d.stage.Detached = d.keep
+	if d.edge1, err = stage.Attach(d.planes[1]); err != nil {
+		return err
+	}
+	d.edge2, err = stage.Attach(d.planes[2])
+	return err
+}
+
+// joinLocal: the hub registers itself; the demo only runs the agent, as a node would.
+func (d *demo) joinLocal(ctx context.Context) error {
+	if _, err := d.stage.StartAgent(ctx, d.stage.Hub, stage.LocalAgentNamespace, "fleet-agent-local"); err != nil {
+		return err
+	}
+	d.step("%s: the hub deployed its own agent, which now runs", local)
+	return d.awaitJoined(ctx, stage.LocalWorkspace, local)
+}
+
+// joinEdge1: a person gives the hub a kubeconfig.
+func (d *demo) joinEdge1(ctx context.Context) error {
+	if err := d.stage.JoinByManager(ctx, d.edge1, stage.Workspace, edge1, map[string]string{"env": "demo"}); err != nil {
+		return err
+	}
+	d.step("%s: kubeconfig secret and Cluster written to the hub", edge1)
+	if _, err := d.stage.StartAgent(ctx, d.edge1, stage.SystemNamespace, "fleet-agent-"+edge1); err != nil {
+		return err
+	}
+	d.step("%s: the hub deployed an agent, which now runs", edge1)
+	return d.awaitJoined(ctx, stage.Workspace, edge1)
+}
+
+// joinEdge2: a cluster joins by itself, with a token.
+func (d *demo) joinEdge2(ctx context.Context) error {
+	values, err := d.stage.NewToken(ctx, stage.Workspace, "edge", tokenTTL)
+	if err != nil {
+		return err
+	}
+	d.step("%s: registration token made, its values read", edge2)
+	more := map[string]any{"clientID": edge2, "labels": map[string]any{"env": "demo"}, "agentHeartbeatInterval": heartbeat}
+	if err := d.stage.JoinByAgent(ctx, d.edge2, values, more); err != nil {
+		return err
+	}
+	d.step("%s: chart fleet-agent installed with those values", edge2)
+	if _, err := d.stage.StartAgent(ctx, d.edge2, stage.SystemNamespace, "fleet-agent-"+edge2); err != nil {
+		return err
+	}
+	name, err := d.stage.AwaitClusterOfClient(ctx, stage.Workspace, edge2)
+	if err != nil {
+		return err
+	}
+	d.step("%s: the hub made Cluster %s for it", edge2, name)
+	return d.awaitJoined(ctx, stage.Workspace, name)
+}
+
+func (d *demo) awaitJoined(ctx context.Context, workspace, name string) error {
+	if _, err := d.stage.AwaitConnected(ctx, workspace, name); err != nil {
+		return err
+	}
+	d.step("%s/%s: Registered and AgentConnected", workspace, name)
+	return nil
+}
+
+// list is what a person would type.
+func (d *demo) list() error {
+	args := []string{"cluster", "list", "--kubeconfig", d.stage.Hub.Kubeconfig()}
+	fmt.Println("$ fleet cluster list")
+	cmd := exec.Command(d.stage.Binary(), args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
+}
+
+func (d *demo) showLogs() {
+	if d.stage == nil {
+		return
+	}
+	for _, p := range d.stage.Processes() {
+		fmt.Fprintf(os.Stderr, "\n--- the end of the log of %s (%s)\n%s\n", p.Name, p.Log, p.Tail(logLines))
+	}
+}
+
+func (d *demo) cleanUp() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
+	defer cancel()
+	var errs []error
+	if d.stage != nil {
+		errs = append(errs, d.stage.StopProcesses(stopGrace))
+	}
+	for _, plane := range d.planes {
+		if plane != nil {
+			errs = append(errs, plane.Remove(ctx))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cleaning up: %w", err)
+	}
+	fmt.Printf("\n")
+	d.step("all cleaned up")
+	return nil
+}
+
+func (d *demo) lookAround() {
+	relative := func(path string) string {
+		if r, err := filepath.Rel(d.root, path); err == nil {
+			return r
+		}
+		return path
+	}
+	fmt.Printf("\nAll of it keeps running. To look around, from the root of the repository:\n")
+	fmt.Printf("  bin/fleet cluster list --kubeconfig %s\n", relative(d.stage.Hub.Kubeconfig()))
+	for _, c := range []*stage.Cluster{d.stage.Hub, d.edge1, d.edge2} {
+		fmt.Printf("  KUBECONFIG=%s   # %s\n", relative(c.Kubeconfig()), c.Name)
+	}
+	for _, p := range d.stage.Processes() {
+		fmt.Printf("  %s   # log of %s, process %d\n", relative(p.Log), p.Name, p.PID())
+	}
+	fmt.Printf("To end it:\n  kill")
+	for _, p := range d.stage.Processes() {
+		fmt.Printf(" %d", p.PID())
+	}
+	fmt.Printf("; scripts/lab down %s %s %s\n", hubName, edge1Name, edge2Name)
+}

@@ -1,0 +1,140 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/proc"
+)
+
+// Namespaces that the stage uses, as an installation by the README has them.
+const (
+	SystemNamespace       = "cattle-fleet-system"
+	RegistrationNamespace = "cattle-fleet-clusters-system"
+	AgentsNamespace       = "cattle-fleet-agents-system"
+	LocalAgentNamespace   = "cattle-fleet-local-system"
+	LocalWorkspace        = "fleet-local"
+	Workspace             = "fleet-default"
+)
+
+// accountLife is how long the tokens live that the stage gives its processes.
+const accountLife = 24 * time.Hour
+
+// Cluster is a control plane with clients that may do everything.
+type Cluster struct {
+	*lab.ControlPlane
+	Config  *rest.Config
+	Kube    kubernetes.Interface
+	Dynamic dynamic.Interface
+}
+
+// Attach makes clients for a control plane.
+func Attach(plane *lab.ControlPlane) (*Cluster, error) {
+	cfg, err := plane.RESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	cfg.QPS = -1
+	cfg.UserAgent = "stage"
+	kube, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("clients of %s: %w", plane.Name, err)
+	}
+	objects, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("clients of %s: %w", plane.Name, err)
+	}
+	return &Cluster{ControlPlane: plane, Config: cfg, Kube: kube, Dynamic: objects}, nil
+}
+
+// Stage is a hub, what runs on it, and the agents of its clusters.
+type Stage struct {
+	// Root of the repository.
+	Root string
+	Hub  *Cluster
+	// Env is added to the environment of all processes, for example to speed the election up.
+	Env []string
+	// HubURL and HubCA are how agents and controller reach the hub: a shim's, or the API server's own.
+	HubURL string
+	HubCA  []byte
+	// Detached processes outlive the program that started them.
+	Detached bool
+
+	mu        sync.Mutex
+	processes []*proc.Process
+}
+
+// New is a stage on a control plane.
+func New(root string, plane *lab.ControlPlane) (*Stage, error) {
+	hub, err := Attach(plane)
+	if err != nil {
+		return nil, err
+	}
+	return &Stage{Root: root, Hub: hub, HubURL: plane.URL, HubCA: plane.CA()}, nil
+}
+
+// Binary is the product.
+func (s *Stage) Binary() string { return filepath.Join(s.Root, "bin", "fleet") }
+
+// StartController runs the hub's controller with the rights of its chart and no others.
+func (s *Stage) StartController(ctx context.Context, args ...string) (*proc.Process, error) {
+	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, "fleet-controller", s.HubURL, s.HubCA)
+	if err != nil {
+		return nil, err
+	}
+	return s.start(ctx, s.Hub, "controller", nil, append([]string{"controller", "--kubeconfig", kubeconfig, "--namespace", SystemNamespace}, args...)...)
+}
+
+func (s *Stage) start(ctx context.Context, cluster *Cluster, name string, env []string, args ...string) (*proc.Process, error) {
+	p, err := proc.Start(ctx, proc.Spec{
+		Name: name + " of " + cluster.Name, Path: s.Binary(), Args: args,
+		Env: append(append([]string{}, env...), s.Env...),
+		Log: filepath.Join(cluster.Dir, "logs", name+".log"), Detached: s.Detached,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.processes = append(s.processes, p)
+	return p, nil
+}
+
+// accountKubeconfig writes a kubeconfig of a service account beside the control plane's own.
+func (s *Stage) accountKubeconfig(ctx context.Context, cluster *Cluster, namespace, account, server string, ca []byte) (string, error) {
+	kubeconfig, err := lab.ServiceAccountKubeconfig(ctx, cluster.Config, namespace, account, accountLife, server, ca)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(cluster.Dir, namespace+"-"+account+".kubeconfig")
+	return path, kubeconfig.Write(path)
+}
+
+// Processes are all that the stage has started, also those that have ended.
+func (s *Stage) Processes() []*proc.Process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*proc.Process(nil), s.processes...)
+}
+
+// StopProcesses ends what runs, agents before the controller, and waits for it.
+func (s *Stage) StopProcesses(grace time.Duration) error {
+	processes := s.Processes()
+	for i := len(processes) - 1; i >= 0; i-- {
+		if p := processes[i]; p.Running() {
+			if _, err := p.Stop(grace); err != nil {
+				return fmt.Errorf("ending %s: %w", p.Name, err)
+			}
+		}
+	}
+	return nil
+}
+

@@ -1,0 +1,117 @@
+// Package cli is the fleet command: the two roles that run in clusters, and the verbs that people type. It parses and
+// checks flags and environment, and hands them on; nothing else of the project reads either. It may import everything.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/sirupsen/logrus"
+	"github.com/urfave/cli/v2"
+
+	"github.com/rancher/fleet/pkg/version"
+)
+
+// Names under which the program takes a role without being told by its first argument.
+const (
+	nameController = "fleetcontroller"
+	nameAgent      = "fleetagent"
+)
+
+// usageError is what a user can mend by typing something else.
+const usageError = 2
+
+// Main runs the command and returns the exit code: 0 for success and for a clean stop, 2 for what was typed wrong, 1 for
+// all else.
+func Main(ctx context.Context, args []string) int {
+	return run(ctx, args, os.Stdout, os.Stderr)
+}
+
+func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	app := newApp(out, errOut)
+	err := app.RunContext(ctx, withRole(args))
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(errOut, "fleet: %v\n", err)
+	var usage *usage
+	if errors.As(err, &usage) {
+		return usageError
+	}
+	return 1
+}
+
+// usage marks an error of what was typed.
+type usage struct{ err error }
+
+func (u *usage) Error() string { return u.err.Error() }
+func (u *usage) Unwrap() error { return u.err }
+
+func usagef(format string, args ...any) error { return &usage{fmt.Errorf(format, args...)} }
+
+// withRole inserts the role that the program's name stands for.
+func withRole(args []string) []string {
+	if len(args) == 0 {
+		return []string{"fleet"}
+	}
+	roles := map[string]string{nameController: "controller", nameAgent: "agent"}
+	role, ok := roles[filepath.Base(args[0])]
+	if !ok {
+		return args
+	}
+	return append([]string{"fleet", role}, args[1:]...)
+}
+
+func newApp(out, errOut io.Writer) *cli.App {
+	return &cli.App{
+		Name:                 "fleet",
+		Usage:                "register clusters with a hub and keep them managed",
+		Version:              fmt.Sprintf("%s (%s)", version.Version, version.Commit),
+		Writer:               out,
+		ErrWriter:            errOut,
+		EnableBashCompletion: true,
+		ExitErrHandler:       func(*cli.Context, error) {},
+		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return &usage{err} },
+		Commands: []*cli.Command{
+			controllerCommand(),
+			agentCommand(),
+			clusterCommand(),
+			versionCommand(),
+		},
+		CommandNotFound: func(c *cli.Context, name string) {
+			fmt.Fprintf(errOut, "fleet: there is no command %q; see fleet --help\n", name)
+		},
+	}
+}
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "print the version",
+		Action: func(c *cli.Context) error {
+			_, err := fmt.Fprintf(c.App.Writer, "fleet version %s (%s)\n", version.Version, version.Commit)
+			return err
+		},
+	}
+}
+
+// debugFlags are those of both roles.
+func debugFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "debug", Usage: "log more"},
+		&cli.IntFlag{Name: "debug-level", Usage: "how much more, from 0 to 9"},
+	}
+}
+
+func setDebug(c *cli.Context) {
+	if c.Bool("debug") {
+		logrus.SetLevel(logrus.DebugLevel)
+	}
+	if c.Int("debug-level") > 5 {
+		logrus.SetLevel(logrus.TraceLevel)
+	}
+}
