@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/rancher/fleet/pkg/agent/heartbeat"
+	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/register"
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// Run is the agent. It returns nil when ctx ends, with the lease given up; an error wraps kube.ErrLeadershipLost when
+// another process may lead, so that this one must end.
+func Run(ctx context.Context, o Options) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	userAgent := "fleet-agent/" + o.Version
+	cfg, err := kube.RESTConfig(o.Kubeconfig, o.Context, userAgent)
+	if err != nil {
+		return fmt.Errorf("the agent's own cluster: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("the agent's own cluster: %w", err)
+	}
+
+	ctx, cancel := context.WithCancel(ctx)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer cancel()
+	serve(ctx, &serving, o)
+
+	instance := kube.Identity(o.PodName)
+	logrus.WithFields(logrus.Fields{"namespace": o.Namespace, "version": o.Version, "instance": instance}).Info("Agent starts")
+	lead := func(ctx context.Context) error { return work(ctx, client, o, userAgent, instance) }
+	if !o.LeaderElect {
+		return lead(ctx)
+	}
+	election := o.Election
+	election.Namespace, election.Name, election.Identity = o.Namespace, names.AgentElectionLease, instance
+	return kube.Lead(ctx, client, election, lead)
+}
+
+func serve(ctx context.Context, serving *sync.WaitGroup, o Options) {
+	metrics := kube.MetricsHandler(kube.NewRegistry())
+	serving.Go(func() { kube.Serve(ctx, o.MetricsAddr, metrics) })
+	serving.Go(func() { kube.Serve(ctx, o.HealthAddr, kube.HealthHandler(nil, nil)) })
+}
+
+// work is what the leader does.
+func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent, instance string) error {
+	recorder := newRecorder(ctx, client, o.Namespace)
+	defer recorder.stop()
+	supervisor := register.NewSupervisor(register.Config{
+		Client:    client,
+		Namespace: o.Namespace,
+		Hostname:  o.Hostname,
+		Version:   o.Version,
+		UserAgent: userAgent,
+		Recorder:  recorder,
+		About:     recorder.about,
+		Pace:      o.Pace,
+		Clock:     o.Clock,
+		Work: func(ctx context.Context, session hub.Session, events register.Events) {
+			heartbeat.Run(ctx, session, heartbeat.Options{
+				Interval:        o.HeartbeatInterval,
+				CheckinInterval: o.CheckinInterval,
+				Instance:        instance,
+				Namespace:       o.Namespace,
+				Version:         o.Version,
+				Generation:      o.Generation,
+				Clock:           o.Clock,
+				Random:          rand.Float64,
+			}, heartbeat.Listener(events))
+		},
+	})
+	return supervisor.Run(ctx)
+}

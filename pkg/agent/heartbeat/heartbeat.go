@@ -1,0 +1,57 @@
+package heartbeat
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/utils/clock"
+
+	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/pace"
+	"github.com/rancher/fleet/pkg/config"
+)
+
+// Options say who beats and how often.
+type Options struct {
+	// Interval is that of the Lease, CheckinInterval that of status.agent; zero means the default.
+	Interval, CheckinInterval time.Duration
+	// Instance names this process in the Lease, Namespace is the agent's own.
+	Instance, Namespace, Version, Generation string
+
+	Clock  clock.Clock
+	Random pace.Random
+}
+
+// Listener hears what the heartbeat learns of the credential. Its functions must not block.
+type Listener struct {
+	// Refused is called when the hub answers 401.
+	Refused func()
+	// Renewed is called with a token that the hub made to follow the one in use, at each beat until the session ends.
+	Renewed func(token string)
+}
+
+// Run beats until the context ends.
+func Run(ctx context.Context, session hub.Session, o Options, listener Listener) {
+	if o.Interval <= 0 {
+		o.Interval = config.DefaultHeartbeatInterval
+	}
+	if o.CheckinInterval <= 0 {
+		o.CheckinInterval = config.DefaultCheckinInterval
+	}
+	log := logrus.WithFields(logrus.Fields{"cluster": session.Workspace + "/" + session.Cluster})
+	beat := &beat{
+		session: session, options: o, listener: listener,
+		trouble: newTrouble("Heartbeat", log, o),
+		renewal: newTrouble("Look for a renewed credential", log, o),
+	}
+	report := &report{
+		session: session, options: o, listener: listener,
+		trouble: newTrouble("Report of the agent's status", log, o),
+	}
+	var both sync.WaitGroup
+	both.Go(func() { pace.Repeat(ctx, o.Clock, beat.once) })
+	both.Go(func() { pace.Repeat(ctx, o.Clock, report.once) })
+	both.Wait()
+}

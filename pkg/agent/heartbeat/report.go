@@ -1,0 +1,43 @@
+package heartbeat
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/pace"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+)
+
+// report writes status.agent.
+type report struct {
+	session  hub.Session
+	options  Options
+	listener Listener
+	trouble  trouble
+}
+
+// once reports; the result is the pause until the next report.
+func (r *report) once(ctx context.Context) time.Duration {
+	status := fleet.AgentStatus{
+		LastSeen:   metav1.NewTime(r.options.Clock.Now().UTC()),
+		Namespace:  r.options.Namespace,
+		Version:    r.options.Version,
+		Generation: r.options.Generation,
+	}
+	err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
+	if ctx.Err() != nil {
+		return r.options.CheckinInterval
+	}
+	if err != nil {
+		if hub.AnswerOf(err) == hub.Unauthorized {
+			r.listener.Refused()
+		}
+		return r.trouble.failed(fmt.Errorf("Cluster %s/%s: %w", r.session.Workspace, r.session.Cluster, err))
+	}
+	r.trouble.passed()
+	return pace.Jitter(r.options.CheckinInterval, r.options.Random)
+}

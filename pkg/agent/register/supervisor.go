@@ -1,0 +1,212 @@
+package register
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/clock"
+
+	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/pace"
+)
+
+// Config is what a Supervisor works with.
+type Config struct {
+	// Client is of the agent's own cluster, Namespace the agent's.
+	Client    kubernetes.Interface
+	Namespace string
+	// Hostname and Version are told to the hub.
+	Hostname, Version string
+	// UserAgent goes with every call to the hub.
+	UserAgent string
+	// Recorder writes Events about the object About.
+	Recorder record.EventRecorder
+	About    runtime.Object
+	// Work is what the agent does with a credential. It runs until its context ends; there is one at a time. It is started
+	// anew with a session of its own whenever another credential is to be used.
+	Work func(ctx context.Context, session hub.Session, events Events)
+
+	Pace   Pace
+	Clock  clock.WithTicker
+	Random pace.Random
+}
+
+// Events is how Work tells the supervisor what it learns of the credential. The functions do not block.
+type Events struct {
+	// Refused says that the hub has answered 401.
+	Refused func()
+	// Renewed brings a token that follows the one in use.
+	Renewed func(token string)
+}
+
+// Supervisor keeps the agent registered.
+type Supervisor struct {
+	Config
+	store  *store
+	report *reporter
+
+	clusterUID, fingerprint string
+
+	// What was observed last. The settings are nil until there were some that can be read.
+	settings  *settings
+	held      held
+	bootstrap bootstrap
+	// unsaved is a new credential that the agent's own cluster did not yet take.
+	unsaved *stored
+
+	// What is under way.
+	handshake *job[handshakeResult]
+	test      *job[testResult]
+	renewal   *job[renewalResult]
+	work      *job[struct{}]
+
+	changed chan struct{}
+	refused chan string
+	renewed chan renewedToken
+	// lookAgain is when to look without a change, after the agent's own cluster has failed to answer; zero means never.
+	lookAgain time.Time
+	trouble   pace.Backoff
+}
+
+// NewSupervisor needs every field of the configuration but Pace, Clock and Random.
+func NewSupervisor(c Config) *Supervisor {
+	c.Pace = c.Pace.withDefaults()
+	if c.Clock == nil {
+		c.Clock = clock.RealClock{}
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	return &Supervisor{
+		Config:  c,
+		store:   &store{client: c.Client, namespace: c.Namespace},
+		report:  newReporter(c.Recorder, c.About),
+		changed: make(chan struct{}, 1),
+		refused: make(chan string, 1),
+		renewed: make(chan renewedToken, 1),
+		trouble: pace.Backoff{First: c.Pace.RetryFirst, Max: c.Pace.RetryMax, Random: c.Random},
+	}
+}
+
+// Run works until the context ends, and returns when everything that it started has ended.
+func (s *Supervisor) Run(ctx context.Context) error {
+	if err := s.prepare(ctx); err != nil {
+		return nil
+	}
+	s.trouble.Reset()
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watchErr := make(chan error, 1)
+	watching.Go(func() {
+		if err := watchChanges(ctx, s.Client, s.Namespace, s.wake); err != nil {
+			watchErr <- err
+		}
+	})
+	defer watching.Wait()
+	defer cancel()
+	defer s.stopAll()
+	for {
+		s.step(ctx)
+		if err := s.await(ctx, watchErr); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// prepare learns what does not change: who this cluster is, and by which key the hub knows it. A damaged key does not
+// keep a credential from being used.
+func (s *Supervisor) prepare(ctx context.Context) error {
+	for {
+		uid, err := s.store.clusterUID(ctx)
+		if err == nil {
+			s.clusterUID = uid
+			id, _, idErr := s.store.identity(ctx)
+			switch {
+			case idErr == nil:
+				s.fingerprint = id.Fingerprint()
+				return nil
+			case isDamaged(idErr):
+				s.report.warning(topicLocal, EventConfigInvalid, idErr.Error(), idErr.Error())
+				return nil
+			}
+			err = idErr
+		}
+		if ctx.Err() == nil {
+			s.report.logged(topicLocal, err.Error(), fmt.Sprintf("The agent's own cluster fails, trying again: %v", err))
+		}
+		if err := pace.Sleep(ctx, s.Clock, s.trouble.Next()); err != nil {
+			return err
+		}
+	}
+}
+
+// wake makes the supervisor look.
+func (s *Supervisor) wake() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// await returns when there is something to look at, having taken in what was reported.
+func (s *Supervisor) await(ctx context.Context, watchErr <-chan error) error {
+	timer := s.Clock.NewTimer(s.untilDue())
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case err := <-watchErr:
+		return err
+	case <-s.changed:
+	case <-timer.C():
+	case result := <-s.handshake.result():
+		s.handshake = nil
+		s.handshakeEnded(ctx, result)
+	case result := <-s.test.result():
+		s.test = nil
+		s.tested(result)
+	case result := <-s.renewal.result():
+		s.renewal = nil
+		s.renewalTested(ctx, result)
+	case key := <-s.refused:
+		s.suspect(key)
+	case token := <-s.renewed:
+		s.renew(ctx, token)
+	}
+	return nil
+}
+
+// farAway is how long to wait where only an event ends the wait.
+const farAway = time.Hour
+
+// untilDue is how long to wait for the next thing that time alone brings about.
+func (s *Supervisor) untilDue() time.Duration {
+	wait := farAway
+	now := s.Clock.Now()
+	due := []time.Time{s.lookAgain, s.bootstrap.retryAt}
+	if s.test == nil {
+		due = append(due, s.held.testAt)
+	}
+	for _, at := range due {
+		if !at.IsZero() {
+			wait = min(wait, max(0, at.Sub(now)))
+		}
+	}
+	return wait
+}
+
+// stopAll ends everything that runs, the work last: it is what others see of us.
+func (s *Supervisor) stopAll() {
+	s.handshake.stop()
+	s.test.stop()
+	s.renewal.stop()
+	s.work.stop()
+}
