@@ -77,6 +77,8 @@ const (
 	Prefix = "fleet.cattle.io/"
 	// ManagementPrefix is reserved for the manager above the hub.
 	ManagementPrefix = "management.cattle.io/"
+	// ApplyPrefix begins the labels and annotations by which the apply engine knows the objects of a set.
+	ApplyPrefix = "objectset.rio.cattle.io/"
 
 	ManagedLabel                           = Prefix + "managed"
 	ClusterLabel                           = Prefix + "cluster"

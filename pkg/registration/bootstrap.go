@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
@@ -29,6 +30,8 @@ const (
 const (
 	maxValues = 256 << 10
 	maxToken  = 16 << 10
+	// maxSealed is a token with the seal around it, in base64.
+	maxSealed = 2 * maxToken
 )
 
 // Bootstrap is what an agent needs to ask for its registration.
@@ -54,7 +57,7 @@ func ParseBootstrap(data map[string][]byte) (Bootstrap, error) {
 	for key, value := range data {
 		fields[key] = string(value)
 	}
-	return bootstrapFrom(fields)
+	return bootstrapFrom(fields, "")
 }
 
 // ParseValues reads the document that a registration token's secret holds under "values".
@@ -63,8 +66,9 @@ func ParseValues(document []byte) (Bootstrap, error) {
 		return Bootstrap{}, fmt.Errorf("key %q has %d bytes, more than the %d that are read", KeyValues, len(document), maxValues)
 	}
 	var raw map[string]any
-	if err := yaml.Unmarshal(document, &raw); err != nil {
-		return Bootstrap{}, fmt.Errorf("key %q is not a YAML mapping: %w", KeyValues, err)
+	if yaml.Unmarshal(document, &raw) != nil {
+		// The parser's own words may repeat a piece of the token.
+		return Bootstrap{}, fmt.Errorf("key %q is not a YAML mapping", KeyValues)
 	}
 	fields := map[string]string{}
 	for key, value := range raw {
@@ -72,20 +76,21 @@ func ParseValues(document []byte) (Bootstrap, error) {
 			fields[key] = s
 		}
 	}
-	b, err := bootstrapFrom(fields)
+	var systemNamespace string
 	if internal, ok := raw[keyInternal].(map[string]any); ok {
-		b.SystemNamespace, _ = internal[keyInternalSystemNamespace].(string)
+		systemNamespace, _ = internal[keyInternalSystemNamespace].(string)
 	}
-	return b, err
+	return bootstrapFrom(fields, systemNamespace)
 }
 
-func bootstrapFrom(fields map[string]string) (Bootstrap, error) {
+func bootstrapFrom(fields map[string]string, systemNamespace string) (Bootstrap, error) {
 	b := Bootstrap{
 		APIServerURL:                strings.TrimSpace(fields[KeyAPIServerURL]),
 		ClusterNamespace:            strings.TrimSpace(fields[KeyClusterNamespace]),
 		Token:                       strings.TrimSpace(fields[KeyToken]),
 		TokenName:                   strings.TrimSpace(fields[KeyTokenName]),
 		SystemRegistrationNamespace: strings.TrimSpace(fields[KeySystemRegistrationNamespace]),
+		SystemNamespace:             strings.TrimSpace(systemNamespace),
 	}
 	if ca := strings.TrimSpace(fields[KeyAPIServerCA]); ca != "" {
 		b.APIServerCA = []byte(fields[KeyAPIServerCA])
@@ -97,26 +102,37 @@ func bootstrapFrom(fields map[string]string) (Bootstrap, error) {
 func (b Bootstrap) Validate() error {
 	var errs []error
 	errs = append(errs, validateServerURL(b.APIServerURL))
-	for _, f := range []struct{ key, value string }{
-		{KeyClusterNamespace, b.ClusterNamespace},
-		{KeySystemRegistrationNamespace, b.SystemRegistrationNamespace},
-	} {
-		if problems := validation.IsDNS1123Label(f.value); len(problems) > 0 {
-			errs = append(errs, fmt.Errorf("key %q: %q is no namespace: %s", f.key, f.value, problems[0]))
-		}
+	errs = append(errs, validateNamespace(KeyClusterNamespace, b.ClusterNamespace))
+	errs = append(errs, validateNamespace(KeySystemRegistrationNamespace, b.SystemRegistrationNamespace))
+	if b.SystemNamespace != "" {
+		errs = append(errs, validateNamespace(keyInternal+"."+keyInternalSystemNamespace, b.SystemNamespace))
 	}
 	switch {
 	case b.Token == "":
 		errs = append(errs, fmt.Errorf("key %q is empty: take it from the secret of a ClusterRegistrationToken on the hub", KeyToken))
 	case len(b.Token) > maxToken:
 		errs = append(errs, fmt.Errorf("key %q has %d bytes, more than a token can have", KeyToken, len(b.Token)))
+	case !isPlain(b.Token):
+		errs = append(errs, fmt.Errorf("key %q has characters that no token has: was it encoded twice, or cut?", KeyToken))
 	}
 	if b.TokenName != "" {
 		if problems := validation.IsDNS1123Subdomain(b.TokenName); len(problems) > 0 {
-			errs = append(errs, fmt.Errorf("key %q: %q is no name of a ClusterRegistrationToken: %s", KeyTokenName, b.TokenName, problems[0]))
+			errs = append(errs, fmt.Errorf("key %q: %.80q is no name of a ClusterRegistrationToken: %s", KeyTokenName, b.TokenName, problems[0]))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func validateNamespace(key, value string) error {
+	if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
+		return fmt.Errorf("key %q: %.80q is no namespace: %s", key, value, problems[0])
+	}
+	return nil
+}
+
+// isPlain says whether s has graphic ASCII alone, no space among it.
+func isPlain(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= unicode.MaxASCII }) < 0
 }
 
 func validateServerURL(raw string) error {
@@ -124,11 +140,11 @@ func validateServerURL(raw string) error {
 		return fmt.Errorf("key %q is empty: give the hub's address, such as https://hub.example.com", KeyAPIServerURL)
 	}
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || !isPlain(raw) {
 		return fmt.Errorf("key %q cannot be read as a URL", KeyAPIServerURL)
 	}
-	if (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil {
-		return fmt.Errorf("key %q must be an https URL with a host and no user, such as https://hub.example.com", KeyAPIServerURL)
+	if u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return fmt.Errorf("key %q must be an https URL with a host and without user, query and fragment, such as https://hub.example.com", KeyAPIServerURL)
 	}
 	return nil
 }

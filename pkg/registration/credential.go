@@ -3,6 +3,8 @@ package registration
 import (
 	"errors"
 	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Further keys of the credential secret c-… on the hub.
@@ -69,20 +71,29 @@ func ParseCredential(data map[string][]byte) (Credential, error) {
 		SystemNamespace:     string(data[KeySystemNamespace]),
 	}
 	var errs []error
-	for _, f := range []struct{ key, value string }{
-		{KeyDeploymentNamespace, c.DeploymentNamespace},
-		{KeyClusterNamespace, c.ClusterNamespace},
-		{KeyClusterName, c.ClusterName},
-	} {
-		if f.value == "" {
-			errs = append(errs, fmt.Errorf("key %q of the credential is empty", f.key))
-		}
+	errs = append(errs, validateNamespace(KeyDeploymentNamespace, c.DeploymentNamespace))
+	errs = append(errs, validateNamespace(KeyClusterNamespace, c.ClusterNamespace))
+	if problems := validation.IsDNS1123Subdomain(c.ClusterName); len(problems) > 0 {
+		errs = append(errs, fmt.Errorf("key %q: %.80q is no name of a Cluster: %s", KeyClusterName, c.ClusterName, problems[0]))
 	}
-	if c.Token == "" && c.SealedToken == "" {
-		errs = append(errs, fmt.Errorf("the credential has neither %q nor %q", KeyToken, KeySealedToken))
+	if c.SystemNamespace != "" {
+		errs = append(errs, validateNamespace(KeySystemNamespace, c.SystemNamespace))
 	}
-	if c.SealedToken != "" && c.HubUID == "" {
-		errs = append(errs, fmt.Errorf("the credential is sealed and has no %q", KeyHubUID))
+	return c, errors.Join(append(errs, c.validateToken())...)
+}
+
+func (c Credential) validateToken() error {
+	switch {
+	case c.Token == "" && c.SealedToken == "":
+		return fmt.Errorf("the credential has neither %q nor %q", KeyToken, KeySealedToken)
+	case c.Token != "" && c.SealedToken != "":
+		return fmt.Errorf("the credential has both %q and %q; a sealed one leaves no other", KeyToken, KeySealedToken)
+	case c.SealedToken != "" && (c.HubUID == "" || !isPlain(c.HubUID)):
+		return fmt.Errorf("the credential is sealed and its key %q is no UID", KeyHubUID)
+	case len(c.Token) > maxToken || len(c.SealedToken) > maxSealed:
+		return fmt.Errorf("the credential is longer than a token can be")
+	case !isPlain(c.Token):
+		return fmt.Errorf("key %q of the credential has characters that no token has", KeyToken)
 	}
-	return c, errors.Join(errs...)
+	return nil
 }

@@ -1,12 +1,18 @@
 package registration
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // noKey stands in a holder for an agent without a key.
 const noKey = "-"
 
 // maxInstance bounds the part of a holder that an agent chooses, in bytes, so that the whole fits a Lease.
 const maxInstance = 180
+
+// foreignToInstance is what no pod's name has. It goes from an untrusted Lease into conditions, logs and tables.
+var foreignToInstance = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
 // Holder is what a heartbeat's Lease says of its writer.
 type Holder struct {
@@ -18,9 +24,13 @@ type Holder struct {
 	Digest string
 }
 
-// String is the holder as it stands in the Lease: instance/fingerprint/digest.
+// String is the holder as it stands in the Lease: instance/fingerprint/digest. What an instance may not have, such as a
+// slash, becomes "_".
 func (h Holder) String() string {
-	instance := strings.ReplaceAll(h.Instance, "/", "_")
+	instance := foreignToInstance.ReplaceAllString(h.Instance, "_")
+	if instance == "" {
+		instance = "_"
+	}
 	if len(instance) > maxInstance {
 		instance = instance[:maxInstance]
 	}
@@ -34,7 +44,7 @@ func (h Holder) String() string {
 // ParseHolder reads a holder. It is untrusted: ok is false where it has not the form that an agent writes.
 func ParseHolder(s string) (h Holder, ok bool) {
 	parts := strings.Split(s, "/")
-	if len(parts) != 3 || len(parts[0]) > maxInstance {
+	if len(parts) != 3 || parts[0] == "" || len(parts[0]) > maxInstance || foreignToInstance.MatchString(parts[0]) {
 		return Holder{}, false
 	}
 	if parts[1] != noKey && !isHex(parts[1], fingerprintLength) {

@@ -17,6 +17,8 @@ const (
 	protocol = "fleet/v1"
 	// fingerprintLength is the length of a key's fingerprint in hex digits.
 	fingerprintLength = 32
+	// keyLength is the length of an X25519 key in bytes.
+	keyLength = 32
 )
 
 // The cipher suite is part of the protocol: X25519, HKDF-SHA256, AES-256-GCM (RFC 9180).
@@ -73,6 +75,9 @@ var ErrNotForUs = errors.New("the credential was sealed for another key or anoth
 
 // Open decrypts what Seal made. It fails with ErrNotForUs if the key or any part of the binding is another.
 func (id Identity) Open(b Binding, sealed string) (string, error) {
+	if len(sealed) > maxSealed {
+		return "", fmt.Errorf("key %q has %d bytes, more than a sealed token can have", KeySealedToken, len(sealed))
+	}
 	ciphertext, err := base64.StdEncoding.DecodeString(sealed)
 	if err != nil {
 		return "", fmt.Errorf("key %q is not base64: %w", KeySealedToken, err)
@@ -138,9 +143,11 @@ func fingerprint(raw []byte) string {
 	return hex.EncodeToString(sum[:])[:fingerprintLength]
 }
 
+// decodePublicKey takes one spelling of a key only: base64 can carry line breaks and unused bits, and the text of the key is
+// a part of the binding.
 func decodePublicKey(publicKey string) ([]byte, error) {
 	raw, err := base64.StdEncoding.DecodeString(publicKey)
-	if err != nil || len(raw) != 32 {
+	if err != nil || len(raw) != keyLength || base64.StdEncoding.EncodeToString(raw) != publicKey {
 		return nil, errors.New("identity.publicKey is not the base64 of an X25519 public key")
 	}
 	return raw, nil
