@@ -33,20 +33,43 @@ func Build(ctx context.Context, root, version string, out io.Writer) (Binaries, 
 	if !slices.Contains(lines, version) {
 		return Binaries{}, fmt.Errorf("no Kubernetes line %q: this checkout has %s", version, strings.Join(lines, ", "))
 	}
-	bin := filepath.Join(DefaultStateDir(root), binFolder)
-	if err := os.MkdirAll(bin, 0o755); err != nil {
+	if err := os.MkdirAll(binDir(root), 0o755); err != nil {
 		return Binaries{}, fmt.Errorf("folder of the lab's binaries: %w", err)
 	}
-	binaries := Binaries{Etcd: filepath.Join(bin, "etcd"), Kube: filepath.Join(bin, "kube-"+version)}
-	etcd := module{dir: filepath.Join(kubeDir(root), "etcd"), target: binaries.Etcd}
-	kube := module{dir: filepath.Join(kubeDir(root), version), target: binaries.Kube, kubernetes: true}
-	for _, m := range []module{etcd, kube} {
+	binaries, modules := plan(root, version)
+	for _, m := range modules {
 		if err := m.ensure(ctx, out); err != nil {
 			return Binaries{}, err
 		}
 	}
 	return binaries, nil
 }
+
+// Built says whether Build would have nothing to do.
+func Built(root, version string) (bool, error) {
+	_, modules := plan(root, version)
+	for _, m := range modules {
+		digest, err := m.digest()
+		if err != nil {
+			return false, err
+		}
+		if !m.isBuiltFrom(digest) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func plan(root, version string) (Binaries, []module) {
+	bin := binDir(root)
+	binaries := Binaries{Etcd: filepath.Join(bin, "etcd"), Kube: filepath.Join(bin, "kube-"+version)}
+	return binaries, []module{
+		{dir: filepath.Join(kubeDir(root), "etcd"), target: binaries.Etcd},
+		{dir: filepath.Join(kubeDir(root), version), target: binaries.Kube, kubernetes: true},
+	}
+}
+
+func binDir(root string) string { return filepath.Join(DefaultStateDir(root), binFolder) }
 
 const (
 	// recordSuffix names the file that says what a binary was built from.

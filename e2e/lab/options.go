@@ -33,12 +33,8 @@ type Options struct {
 	Out io.Writer
 }
 
-const (
-	// readyLimit bounds the start of one component on a machine that is busy with other things.
-	readyLimit = 2 * time.Minute
-	// stopGrace is how long a component may take to end before it is killed.
-	stopGrace = 15 * time.Second
-)
+// readyLimit bounds the start of one component on a machine that is busy with other things.
+const readyLimit = 2 * time.Minute
 
 // complete fills in the defaults and refuses what cannot work.
 func (o Options) complete() (Options, error) {

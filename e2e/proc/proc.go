@@ -36,6 +36,9 @@ type Spec struct {
 	Files []*os.File
 }
 
+// ErrKilled is in the error of a Stop that had to kill.
+var ErrKilled = errors.New("had to be killed")
+
 // Process is a child that was started.
 type Process struct {
 	Name string
@@ -134,7 +137,7 @@ func (p *Process) Stop(grace time.Duration) (int, error) {
 		if err := p.Kill(); err != nil {
 			return p.ExitCode(), err
 		}
-		return p.ExitCode(), fmt.Errorf("%s (process %d) had not ended %s after SIGTERM and was killed; see %s", p.Name, p.PID(), grace, p.Log)
+		return p.ExitCode(), fmt.Errorf("%s (process %d) %w: it had not ended %s after SIGTERM; see %s", p.Name, p.PID(), ErrKilled, grace, p.Log)
 	}
 }
 
