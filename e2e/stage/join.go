@@ -3,7 +3,6 @@ package stage
 import (
 	"context"
 	"fmt"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,14 +60,11 @@ func (s *Stage) ensureNamespace(ctx context.Context, name string) error {
 }
 
 // NewToken makes a registration token and returns the values that its secret holds.
-func (s *Stage) NewToken(ctx context.Context, workspace, name string, ttl time.Duration) (map[string]any, error) {
+func (s *Stage) NewToken(ctx context.Context, workspace, name string, spec fleet.ClusterRegistrationTokenSpec) (map[string]any, error) {
 	if err := s.ensureNamespace(ctx, workspace); err != nil {
 		return nil, err
 	}
-	token := &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: name}}
-	if ttl > 0 {
-		token.Spec.TTL = &metav1.Duration{Duration: ttl}
-	}
+	token := &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: name}, Spec: spec}
 	if err := Create(ctx, s.Hub, Tokens, "ClusterRegistrationToken", workspace, token); err != nil {
 		return nil, err
 	}

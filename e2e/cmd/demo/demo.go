@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
 // Names of the demo's control planes; they are also the names of their folders below .lab.
@@ -119,12 +121,14 @@ func (d *demo) joinEdge1(ctx context.Context) error {
 
 // joinEdge2: a cluster joins by itself, with a token.
 func (d *demo) joinEdge2(ctx context.Context) error {
-	values, err := d.stage.NewToken(ctx, stage.Workspace, "edge", tokenTTL)
+	values, err := d.stage.NewToken(ctx, stage.Workspace, edge2, fleet.ClusterRegistrationTokenSpec{
+		TTL: &metav1.Duration{Duration: tokenTTL}, ClusterName: edge2,
+	})
 	if err != nil {
 		return err
 	}
-	d.step("%s: registration token made, its values read", edge2)
-	more := map[string]any{"clientID": edge2, "labels": map[string]any{"env": "demo"}, "agentHeartbeatInterval": heartbeat}
+	d.step("%s: registration token made for one cluster of that name, its values read", edge2)
+	more := map[string]any{"labels": map[string]any{"env": "demo"}, "agentHeartbeatInterval": heartbeat}
 	if err := d.stage.JoinByAgent(ctx, d.edge2, values, more); err != nil {
 		return err
 	}
@@ -132,12 +136,7 @@ func (d *demo) joinEdge2(ctx context.Context) error {
 	if _, err := d.stage.StartAgent(ctx, d.edge2, stage.SystemNamespace, "fleet-agent-"+edge2); err != nil {
 		return err
 	}
-	name, err := d.stage.AwaitClusterOfClient(ctx, stage.Workspace, edge2)
-	if err != nil {
-		return err
-	}
-	d.step("%s: the hub made Cluster %s for it", edge2, name)
-	return d.awaitJoined(ctx, stage.Workspace, name)
+	return d.awaitJoined(ctx, stage.Workspace, edge2)
 }
 
 func (d *demo) awaitJoined(ctx context.Context, workspace, name string) error {
