@@ -94,6 +94,9 @@ func (s *Stage) StartController(ctx context.Context, args ...string) (*proc.Proc
 }
 
 func (s *Stage) start(ctx context.Context, cluster *Cluster, name string, env []string, args ...string) (*proc.Process, error) {
+	if s.Detached {
+		ctx = context.WithoutCancel(ctx) // else it would end with the program that it is to outlive
+	}
 	p, err := proc.Start(ctx, proc.Spec{
 		Name: name + " of " + cluster.Name, Path: s.Binary(), Args: args,
 		Env: append(append([]string{}, env...), s.Env...),

@@ -116,13 +116,10 @@ func credentialSecret(in input, cluster *fleet.Cluster, name string, credential 
 		Type:       names.CredentialSecretType,
 		Data:       credential.Data(),
 	}
-	secret.Labels[names.ClusterLabel] = labelValue(cluster.Name)
+	secret.Labels[names.ClusterLabel] = names.LabelValue(cluster.Name)
 	registration.Annotate(secret.Annotations, record)
 	return secret
 }
-
-// labelValue shortens a name to what a label can hold; the whole name stands in an annotation.
-func labelValue(name string) string { return names.SafeConcat(name) }
 
 // write creates the secret, or replaces one of ours whose token is dead, and returns the record of what then lies there.
 // One that another request took the name for is never touched.

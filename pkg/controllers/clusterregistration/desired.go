@@ -40,7 +40,7 @@ func newCluster(in input) *fleet.Cluster {
 		},
 		Spec: fleet.ClusterSpec{ClientID: r.Spec.ClientID},
 	}
-	c.Labels[names.ClusterLabel] = c.Name
+	c.Labels[names.ClusterLabel] = names.LabelValue(c.Name)
 	if pin := offeredPin(r); pin != nil {
 		c.Annotations = map[string]string{names.IdentityAnnotation: pin.Annotation()}
 	}
