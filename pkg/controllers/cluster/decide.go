@@ -54,7 +54,7 @@ func decide(in input) decision {
 			d.name, names.ClusterNamespaceAnnotation, names.ClusterAnnotation, names.OwnerAnnotation)
 		return d
 	}
-	if in.lease == nil {
+	if in.lease == nil && !in.cluster.Spec.Revoked {
 		d.lease = newLease(in.cluster, d.name)
 	}
 	return d

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
@@ -16,7 +17,10 @@ type leaving struct {
 	// registrations are the requests of this cluster, accounts the request accounts that they were granted.
 	registrations []*fleet.ClusterRegistration
 	accounts      []*corev1.ServiceAccount
-	namespace     *corev1.Namespace
+	// namespace, bundle and token are nil where they do not exist, or where it is not their turn yet.
+	namespace *corev1.Namespace
+	bundle    *fleet.Bundle
+	token     *fleet.ClusterRegistrationToken
 }
 
 // farewell is the next step of leaving. Credentials go first, because a namespace takes seconds to go and a binding in
@@ -26,8 +30,10 @@ type farewell struct {
 	registrations []*fleet.ClusterRegistration
 	// waiting says what must be gone before the next step.
 	waiting string
-	// namespace, bundle and token are to be deleted, empty where there is nothing.
-	namespace, bundle, token string
+	// namespace, bundle and token are to be deleted, nil where there is nothing of this Cluster's.
+	namespace *corev1.Namespace
+	bundle    *fleet.Bundle
+	token     *fleet.ClusterRegistrationToken
 	// done says that the finalizer can go.
 	done bool
 }
@@ -48,15 +54,27 @@ func decideFarewell(in leaving) farewell {
 	if n := len(in.accounts); n > 0 {
 		return farewell{waiting: fmt.Sprintf("%d request accounts of the cluster are being revoked", n)}
 	}
-	f := farewell{
-		bundle: names.AgentBundle(in.cluster.Name),
-		token:  names.ImportToken(in.cluster.Name),
-		done:   true,
+	f := farewell{done: true}
+	if b := in.bundle; b != nil && b.DeletionTimestamp == nil && !ofAnother(b.OwnerReferences, in.cluster) {
+		f.bundle = b
 	}
-	if in.namespace != nil && in.namespace.DeletionTimestamp == nil && marked(in.namespace, in.cluster) {
-		f.namespace = in.namespace.Name
+	if t := in.token; t != nil && t.DeletionTimestamp == nil && owns(in.cluster, t.OwnerReferences) {
+		f.token = t
+	}
+	if ns := in.namespace; ns != nil && ns.DeletionTimestamp == nil && marked(ns, in.cluster) {
+		f.namespace = ns
 	}
 	return f
+}
+
+// ofAnother says that an object belongs to another Cluster: one of the same name that was made after this one. Agent
+// bundles of earlier versions belong to no Cluster; their name is reserved.
+func ofAnother(refs []metav1.OwnerReference, c *fleet.Cluster) bool {
+	return !owns(c, refs) && slices.ContainsFunc(refs, func(ref metav1.OwnerReference) bool { return ref.Kind == "Cluster" })
+}
+
+func owns(c *fleet.Cluster, refs []metav1.OwnerReference) bool {
+	return slices.ContainsFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == c.UID })
 }
 
 // marked is stricter than ours: to delete a namespace takes proof, a namespace without a mark is left alone.

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+func (h *handler) leave(cluster *fleet.Cluster) (*fleet.Cluster, error) {
+	in, err := h.observeLeaving(cluster)
+	if err == nil {
+		err = h.applyFarewell(cluster, decideFarewell(in))
+	}
+	if err != nil {
+		err = fmt.Errorf("deleting cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return cluster, err
+}
+
+func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
+	in := leaving{cluster: cluster}
+	requests, err := h.Registrations.Cache().List(cluster.Namespace, labels.Everything())
+	if err != nil {
+		return in, fmt.Errorf("listing registrations: %w", err)
+	}
+	for _, r := range requests {
+		if belongs(r, cluster) {
+			in.registrations = append(in.registrations, r)
+		}
+	}
+	if in.accounts, err = h.Accounts.Cache().GetByIndex(accountsByCluster, cluster.Namespace+"/"+cluster.Name); err != nil {
+		return in, fmt.Errorf("listing accounts: %w", err)
+	}
+	if len(in.registrations)+len(in.accounts) > 0 {
+		return in, nil
+	}
+	err = h.observeRest(&in)
+	return in, err
+}
+
+// observeRest reads live what decides a deletion.
+func (h *handler) observeRest(in *leaving) error {
+	workspace := in.cluster.Namespace
+	var err error
+	if in.namespace, err = found(h.Namespaces.Get(NamespaceName(in.cluster), metav1.GetOptions{})); err != nil {
+		return fmt.Errorf("reading namespace %s: %w", NamespaceName(in.cluster), err)
+	}
+	bundle := names.AgentBundle(in.cluster.Name)
+	if in.bundle, err = found(h.Bundles.Get(workspace, bundle, metav1.GetOptions{})); err != nil {
+		return fmt.Errorf("reading bundle %s: %w", bundle, err)
+	}
+	token := names.ImportToken(in.cluster.Name)
+	if in.token, err = found(h.Tokens.Get(workspace, token, metav1.GetOptions{})); err != nil {
+		return fmt.Errorf("reading registration token %s: %w", token, err)
+	}
+	return nil
+}
+
+func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
+	for _, r := range f.registrations {
+		if err := gone(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
+			return fmt.Errorf("registration %s: %w", r.Name, err)
+		}
+	}
+	if f.waiting != "" {
+		return h.reportLeaving(cluster, f.waiting)
+	}
+	if !f.done {
+		return nil
+	}
+	if b := f.bundle; b != nil {
+		if err := gone(h.Bundles.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
+			return fmt.Errorf("bundle %s: %w", b.Name, err)
+		}
+	}
+	if t := f.token; t != nil {
+		if err := gone(h.Tokens.Delete(t.Namespace, t.Name, kube.ByUID(t.UID))); err != nil {
+			return fmt.Errorf("registration token %s: %w", t.Name, err)
+		}
+	}
+	if ns := f.namespace; ns != nil {
+		if err := gone(h.Namespaces.Delete(ns.Name, kube.ByUID(ns.UID))); err != nil {
+			return fmt.Errorf("namespace %s: %w", ns.Name, err)
+		}
+	}
+	return h.dropFinalizer(cluster)
+}
+
+func gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// reportLeaving says what a deletion waits for.
+func (h *handler) reportLeaving(cluster *fleet.Cluster, waiting string) error {
+	now := h.Clock.Now()
+	_, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
+		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "Leaving", waiting, now)
+	})
+	return err
+}
+
+func (h *handler) dropFinalizer(cluster *fleet.Cluster) error {
+	updated := cluster.DeepCopy()
+	updated.Finalizers = nil
+	for _, f := range cluster.Finalizers {
+		if f != names.ClusterFinalizer {
+			updated.Finalizers = append(updated.Finalizers, f)
+		}
+	}
+	if _, err := h.Clusters.Update(updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("dropping the finalizer: %w", err)
+	}
+	return nil
+}
