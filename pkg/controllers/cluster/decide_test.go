@@ -1,0 +1,132 @@
+package cluster
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+func TestAClusterIsGivenItsFinalizerAndAClientIDWhereTheHubImportsIt(t *testing.T) {
+	elsewhere := func(c *fleet.Cluster) { c.Labels = map[string]string{names.ClusterManagementLabel: "other"} }
+	cases := map[string]struct {
+		cluster  *fleet.Cluster
+		changed  bool
+		clientID string
+	}{
+		"new, with a kubeconfig":      {newCluster(), true, "fresh"},
+		"complete":                    {newCluster(prepare), false, "client"},
+		"without a kubeconfig":        {newCluster(func(c *fleet.Cluster) { c.Spec.KubeConfigSecret = "" }), true, ""},
+		"finalizer is there, no ID":   {newCluster(prepare, func(c *fleet.Cluster) { c.Spec.ClientID = "" }), true, "fresh"},
+		"of another manager":          {newCluster(elsewhere), true, ""},
+		"foreign finalizers are kept": {newCluster(func(c *fleet.Cluster) { c.Finalizers = []string{"other/finalizer"}; c.Spec.ClientID = "client" }), true, "client"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := c.cluster.DeepCopy()
+
+			d := decide(input{cluster: c.cluster, clientID: "fresh"})
+
+			assert.Equal(t, before, c.cluster, "the cached object is left as it is")
+			require.Equal(t, c.changed, d.update != nil)
+			if d.update != nil {
+				assert.Equal(t, c.clientID, d.update.Spec.ClientID)
+				assert.Contains(t, d.update.Finalizers, names.ClusterFinalizer)
+				assert.Subset(t, d.update.Finalizers, before.Finalizers)
+			}
+		})
+	}
+}
+
+func TestTheNamespaceIsMadeOrTakenOnlyWhereItIsThisClusters(t *testing.T) {
+	lease := &coordinationv1.Lease{}
+	leaving := namespace(ownedBy(edgeUID))
+	leaving.DeletionTimestamp = &metav1.Time{Time: now}
+	marks := func(workspace, name string) map[string]string {
+		return map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: name}
+	}
+	cases := map[string]struct {
+		existing *corev1.Namespace
+		creates  bool
+		blocked  string
+	}{
+		"missing":                     {nil, true, ""},
+		"its own":                     {namespace(ownedBy(edgeUID)), false, ""},
+		"of an earlier version":       {namespace(marks(workspace, edge)), false, ""},
+		"without any mark":            {namespace(nil), false, ""},
+		"of an earlier Cluster":       {namespace(ownedBy("uid-of-an-earlier-edge")), false, "belongs to another cluster"},
+		"of a Cluster elsewhere":      {namespace(marks("other", edge)), false, "belongs to another cluster"},
+		"of another Cluster":          {namespace(marks(workspace, "other")), false, "belongs to another cluster"},
+		"being deleted (R12)":         {leaving, false, "still being deleted"},
+		"a mark that cannot be read":  {namespace(map[string]string{names.OwnerAnnotation: "nonsense"}), false, ""},
+		"half of the two annotations": {namespace(map[string]string{names.ClusterAnnotation: edge}), false, "belongs to another cluster"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := decide(input{cluster: newCluster(prepare), namespace: c.existing, lease: lease})
+
+			assert.Equal(t, place(), d.name)
+			assert.Equal(t, c.creates, d.namespace != nil)
+			if c.blocked == "" {
+				assert.Empty(t, d.blocked)
+			} else {
+				assert.Contains(t, d.blocked, c.blocked)
+				assert.Contains(t, d.blocked, place())
+			}
+		})
+	}
+}
+
+func TestNothingIsPutIntoANamespaceThatIsBlocked(t *testing.T) {
+	d := decide(input{cluster: newCluster(prepare), namespace: namespace(ownedBy("other"))})
+	assert.Nil(t, d.lease)
+	assert.Nil(t, d.namespace)
+}
+
+func TestTheLeaseIsMadeByTheHubAndForNobodyWhoIsRevoked(t *testing.T) {
+	in := input{cluster: newCluster(prepare), namespace: namespace(ownedBy(edgeUID))}
+	require.NotNil(t, decide(in).lease)
+
+	in.lease = &coordinationv1.Lease{}
+	assert.Nil(t, decide(in).lease)
+
+	in.lease, in.cluster = nil, newCluster(prepare, func(c *fleet.Cluster) { c.Spec.Revoked = true })
+	assert.Nil(t, decide(in).lease)
+}
+
+func TestWhatIsMadeCarriesTheMarksThatOthersKnowItBy(t *testing.T) {
+	d := decide(input{cluster: newCluster(prepare)})
+
+	assert.Equal(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   "cluster-fleet-default-edge-" + names.KeyHash("fleet-default::edge"),
+		Labels: map[string]string{"fleet.cattle.io/managed": "true"},
+		Annotations: map[string]string{
+			"fleet.cattle.io/cluster-namespace": "fleet-default",
+			"fleet.cattle.io/cluster":           "edge",
+			"fleet.cattle.io/owner":             "Cluster/fleet-default/edge/uid-of-edge",
+		},
+	}}, d.namespace)
+	assert.Equal(t, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
+		Namespace: place(), Name: "fleet-agent",
+		Labels:      map[string]string{"fleet.cattle.io/managed": "true"},
+		Annotations: map[string]string{"fleet.cattle.io/cluster-namespace": "fleet-default", "fleet.cattle.io/cluster": "edge"},
+	}}, d.lease)
+}
+
+// D07: a hash over a separator that no name contains keeps two pairs apart.
+func TestTwoClustersNeverShareANamespace(t *testing.T) {
+	one := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns-a", Name: "b"}}
+	other := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-b"}}
+	assert.NotEqual(t, NamespaceName(one), NamespaceName(other))
+}
+
+func TestANamespaceThatWasChosenStays(t *testing.T) {
+	c := newCluster(func(c *fleet.Cluster) { c.Status.Namespace = "cluster-of-an-earlier-version" })
+	assert.Equal(t, "cluster-of-an-earlier-version", NamespaceName(c))
+}
