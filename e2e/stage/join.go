@@ -35,7 +35,7 @@ func KubeconfigSecret(downstream *Cluster, workspace, name string) (*corev1.Secr
 
 // JoinByManager writes the kubeconfig secret and the Cluster of a cluster that the hub is to import.
 func (s *Stage) JoinByManager(ctx context.Context, downstream *Cluster, workspace, name string, labels map[string]string) error {
-	if err := s.ensureNamespace(ctx, workspace); err != nil {
+	if err := s.EnsureNamespace(ctx, workspace); err != nil {
 		return err
 	}
 	secret, err := KubeconfigSecret(downstream, workspace, name+"-kubeconfig")
@@ -51,7 +51,8 @@ func (s *Stage) JoinByManager(ctx context.Context, downstream *Cluster, workspac
 	})
 }
 
-func (s *Stage) ensureNamespace(ctx context.Context, name string) error {
+// EnsureNamespace makes a namespace on the hub that does not exist yet.
+func (s *Stage) EnsureNamespace(ctx context.Context, name string) error {
 	_, err := s.Hub.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("namespace %s: %w", name, err)
@@ -61,7 +62,7 @@ func (s *Stage) ensureNamespace(ctx context.Context, name string) error {
 
 // NewToken makes a registration token and returns the values that its secret holds.
 func (s *Stage) NewToken(ctx context.Context, workspace, name string, spec fleet.ClusterRegistrationTokenSpec) (map[string]any, error) {
-	if err := s.ensureNamespace(ctx, workspace); err != nil {
+	if err := s.EnsureNamespace(ctx, workspace); err != nil {
 		return nil, err
 	}
 	token := &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: name}, Spec: spec}
