@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/rancher/lasso/pkg/cache"
+	"github.com/rancher/lasso/pkg/client"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -80,6 +81,15 @@ func (c *caches) wait(ctx context.Context) bool {
 	}
 	return toolscache.WaitForCacheSync(ctx.Done(), synced...)
 }
+
+// alwaysHealthy keeps lasso from waiting for a healthy server after a failed list. That wait sleeps in steps of 15 seconds,
+// all caches one after the other, and goes on after the context has ended; an informer's own back-off does the same better.
+type alwaysHealthy struct {
+	client.SharedClientFactory
+}
+
+// IsHealthy is what lasso asks in that wait.
+func (alwaysHealthy) IsHealthy(context.Context) bool { return true }
 
 // withoutManagedFields drops what nobody here reads and what is often the larger half of an object.
 func withoutManagedFields(obj any) (any, error) {

@@ -76,7 +76,7 @@ func NewHub(_ context.Context, cfg *rest.Config, opts HubOptions) (*Hub, error) 
 		return nil, fmt.Errorf("hub clients: %w", err)
 	}
 	scopes := hubScopes(opts.SystemNamespace)
-	hubCaches := newCaches(cache.NewSharedCachedFactory(clientFactory, scopes), scopes)
+	hubCaches := newCaches(cache.NewSharedCachedFactory(alwaysHealthy{clientFactory}, scopes), scopes)
 	controllers := controller.NewSharedControllerFactory(hubCaches, &controller.SharedControllerFactoryOptions{
 		DefaultWorkers:         opts.Workers,
 		KindRateLimiter:        hubLimiters(),
