@@ -22,8 +22,10 @@ func (h *handler) apply(in input, d decision) error {
 	if d.ending != alive {
 		return h.end(in.token, d)
 	}
-	if err := h.set.Apply(h.ctx, in.token, d.objects...); err != nil {
-		return h.failed(in, d, reasonAccount, err)
+	if len(d.objects) > 0 {
+		if err := h.set.Apply(h.ctx, in.token, d.objects...); err != nil {
+			return h.failed(in, d, reasonAccount, err)
+		}
 	}
 	if d.mint > 0 {
 		var err error
@@ -66,6 +68,9 @@ func (h *handler) failed(in input, d decision, reason string, err error) error {
 		return err
 	}
 	d.ready = ready{reason: reason, message: err.Error()}
+	if in.values == nil {
+		d.secretName = ""
+	}
 	return errors.Join(err, h.report(in, d))
 }
 

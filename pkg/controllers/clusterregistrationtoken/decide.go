@@ -15,12 +15,13 @@ import (
 
 // Reasons of condition Ready. Where it is True there is none.
 const (
-	reasonAccount  = "WaitingForAccount"
-	reasonToken    = "WaitingForToken"
-	reasonRequest  = "TokenRequestFailed"
-	reasonConflict = "SecretConflict"
-	reasonWrite    = "WriteFailed"
-	reasonLeaving  = "BeingDeleted"
+	reasonAccount         = "WaitingForAccount"
+	reasonAccountConflict = "AccountConflict"
+	reasonToken           = "WaitingForToken"
+	reasonRequest         = "TokenRequestFailed"
+	reasonConflict        = "SecretConflict"
+	reasonWrite           = "WriteFailed"
+	reasonLeaving         = "BeingDeleted"
 )
 
 // input is what is known about a token.
@@ -55,7 +56,7 @@ const (
 type decision struct {
 	// ending, if not alive, says that everything goes. All else but ready is then empty.
 	ending ending
-	// objects are the account and its permissions.
+	// objects are the account and its permissions, nil where they must not be touched.
 	objects []runtime.Object
 	// mint is how long a new token has to live, 0 where none is needed. The decision is then incomplete: it is to be
 	// taken again with the new token.
@@ -81,6 +82,11 @@ func decide(in input) decision {
 		return decision{ending: why, ready: ready{reason: reasonLeaving, message: leavingMessage(in.token)}}
 	}
 	d := decision{objects: objects(in), expires: statusTime(in.token)}
+	if message := accountConflict(in); message != "" {
+		// The set would take the account over, and this token's users would act as the other's.
+		d.objects, d.ready, d.recheck = nil, ready{reason: reasonAccountConflict, message: message}, untilEnd(in)
+		return d
+	}
 	if message := conflict(in); message != "" {
 		d.ready = ready{reason: reasonConflict, message: message}
 		d.recheck = untilEnd(in)

@@ -77,6 +77,19 @@ func endlessSecret(in input) *corev1.Secret {
 	}
 }
 
+// accountConflict says that the account is another token's, empty where it is not. The names of long tokens are cut and
+// told apart by a short hash only.
+func accountConflict(in input) string {
+	if in.account == nil {
+		return ""
+	}
+	note := in.account.Annotations[names.OwnerAnnotation]
+	if _, ok := names.ParseOwnerRef(note); !ok || note == ownerOf(in.token) {
+		return ""
+	}
+	return fmt.Sprintf("ServiceAccount %s/%s belongs to %s: create the token under another, shorter name", in.account.Namespace, in.account.Name, note)
+}
+
 // conflict says why a Secret that is needed cannot be used, empty where it can. It is never overwritten: it may be
 // somebody's own.
 func conflict(in input) string {

@@ -41,15 +41,14 @@ func newStore[T generic.RuntimeMetaObject](resource schema.GroupResource) *Store
 	}
 }
 
-// Add puts an object into the API server and the cache as it is, with a UID if it has none.
+// Add puts an object into the API server as it is, with a UID if it has none, and into the cache unless that lags.
 func (s *Store[T]) Add(objs ...T) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, obj := range objs {
 		obj = copyOf(obj)
 		s.stamp(obj)
-		s.live[keyOf(obj)] = obj
-		_ = s.cached.Add(obj)
+		s.put(obj)
 	}
 }
 
