@@ -1,0 +1,34 @@
+package shim
+
+import "testing"
+
+// Run starts a TLS shim in front of a server for one test. If the test fails, the last requests are shown.
+func Run(t testing.TB, url string, authority []byte) *TLS {
+	t.Helper()
+	s, err := NewTLS(url, authority)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			requests := s.Requests()
+			t.Logf("requests through the shim:\n%s", s.Counts())
+			for _, request := range requests[max(0, len(requests)-30):] {
+				t.Log(request)
+			}
+		}
+		s.Close()
+	})
+	return s
+}
+
+// RunTCP starts a TCP shim in front of a server for one test.
+func RunTCP(t testing.TB, target string) *TCP {
+	t.Helper()
+	s, err := NewTCP(target)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
