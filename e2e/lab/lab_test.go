@@ -218,11 +218,13 @@ func TestControllerManagerComesLaterAndLeaves(t *testing.T) {
 }
 
 func TestAPIServerComesBackAtItsAddressWithItsData(t *testing.T) {
-	ctx, c := t.Context(), New(t)
+	ctx, c := t.Context(), New(t, WithoutControllerManager())
 	client := clientOf(t, c)
 	newNamespace(t, client, "kept")
+	_, err := client.CoreV1().ServiceAccounts("kept").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "worker"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
 	require.NoError(t, c.StopAPIServer(ctx))
-	_, err := client.CoreV1().Namespaces().Get(ctx, "kept", metav1.GetOptions{})
+	_, err = client.CoreV1().Namespaces().Get(ctx, "kept", metav1.GetOptions{})
 	require.ErrorContains(t, err, "connection refused")
 	require.NoError(t, c.StartAPIServer(ctx))
 	_, err = client.CoreV1().Namespaces().Get(ctx, "kept", metav1.GetOptions{})
@@ -230,7 +232,7 @@ func TestAPIServerComesBackAtItsAddressWithItsData(t *testing.T) {
 
 	// A server that grants shorter tokens than were asked for.
 	require.NoError(t, c.RestartAPIServer(ctx, "--service-account-extend-token-expiration=false", "--service-account-max-token-expiration=2h"))
-	kubeconfig, err := c.ServiceAccountKubeconfig(ctx, "default", "default", 24*time.Hour)
+	kubeconfig, err := c.ServiceAccountKubeconfig(ctx, "kept", "worker", 24*time.Hour)
 	require.NoError(t, err)
 	require.WithinDuration(t, time.Now().Add(2*time.Hour), expiry(t, kubeconfig.Token), 5*time.Minute)
 }
