@@ -76,9 +76,8 @@ func TestALeavingClusterGetsNothingNew(t *testing.T) {
 // An old copy of a deleted Cluster must not take what the one that was made after it has.
 func TestAnOldCopyTakesNothingFromItsSuccessor(t *testing.T) {
 	h := newHub(t)
+	h.clusters.Add(newCluster(prepare, deleted))
 	h.clusters.Lag = true
-	old := newCluster(prepare, deleted)
-	h.clusters.Add(old)
 	h.clusters.Remove(workspace, edge)
 	_, err := h.clusters.Create(newCluster(prepare))
 	require.NoError(t, err)
