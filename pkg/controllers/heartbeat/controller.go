@@ -10,8 +10,6 @@ import (
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -51,7 +49,20 @@ type handler struct {
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
-	h := &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now())}
+	h := newHandler(ctx, deps)
+	addIndexers(deps)
+	deps.Leases.OnChange(ctx, handlerName, h.onLease)
+	now := kube.Debounced(deps.Leases, 0)
+	relatedresource.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
+	relatedresource.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
+	relatedresource.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
+}
+
+func newHandler(ctx context.Context, deps Deps) *handler {
+	return &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now())}
+}
+
+func addIndexers(deps Deps) {
 	deps.Clusters.Cache().AddIndexer(clustersByPlace, func(c *fleet.Cluster) ([]string, error) {
 		if c.Status.Namespace == "" {
 			return nil, nil
@@ -64,52 +75,6 @@ func Register(ctx context.Context, deps Deps) {
 		}
 		return []string{r.Namespace + "/" + r.Status.ClusterName}, nil
 	})
-	deps.Leases.OnChange(ctx, handlerName, h.onLease)
-	now := kube.Debounced(deps.Leases, 0)
-	relatedresource.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
-	relatedresource.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
-	relatedresource.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
-}
-
-// leaseOfRequest has a cluster judged anew when one of its requests changes: a credential that was just granted may
-// already be in use.
-func (h *handler) leaseOfRequest(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	r, ok := obj.(*fleet.ClusterRegistration)
-	if !ok || r.Status.ClusterName == "" {
-		return nil, nil
-	}
-	return h.leaseOf(namespace, r.Status.ClusterName)
-}
-
-// leaseOfAccount has a cluster judged anew when its account goes or is made anew.
-func (h *handler) leaseOfAccount(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	meta, ok := obj.(metav1.Object)
-	if !ok || meta.GetAnnotations()[names.ClusterRegistrationAnnotation] == "" {
-		return nil, nil
-	}
-	annotations := meta.GetAnnotations()
-	return h.leaseOf(annotations[names.ClusterNamespaceAnnotation], annotations[names.ClusterAnnotation])
-}
-
-func (h *handler) leaseOf(workspace, name string) ([]relatedresource.Key, error) {
-	cluster, err := h.Clusters.Cache().Get(workspace, name)
-	if apierrors.IsNotFound(err) || err == nil && cluster.Status.Namespace == "" {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	h.tracker.invalidate(cluster.Status.Namespace)
-	return []relatedresource.Key{{Namespace: cluster.Status.Namespace, Name: names.HeartbeatLease}}, nil
-}
-
-// leaseOfCheckin looks at agents that have no Lease and only report in the Cluster's status.
-func (h *handler) leaseOfCheckin(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	c, ok := obj.(*fleet.Cluster)
-	if !ok || c.Status.Namespace == "" || c.Status.Agent.LastSeen.IsZero() || c.Status.Agent.Version != "" {
-		return nil, nil
-	}
-	return []relatedresource.Key{{Namespace: c.Status.Namespace, Name: names.HeartbeatLease}}, nil
 }
 
 func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
@@ -121,7 +86,7 @@ func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinatio
 		h.tracker.forget(place.Namespace)
 		return nil, nil
 	}
-	cluster, err := h.clusterOf(place.Namespace)
+	cluster, err := h.clusterOf(lease)
 	if err != nil || cluster == nil || cluster.DeletionTimestamp != nil {
 		return lease, err
 	}
@@ -151,12 +116,20 @@ func (h *handler) lookAgain(namespace string, e evidence) {
 	}
 }
 
-func (h *handler) clusterOf(namespace string) (*fleet.Cluster, error) {
-	clusters, err := h.Clusters.Cache().GetByIndex(clustersByPlace, namespace)
-	if err != nil || len(clusters) == 0 {
-		return nil, err
+// clusterOf is the Cluster that the hub made the Lease for. That the Cluster says so as well is not enough: its status
+// can be written by its agent.
+func (h *handler) clusterOf(lease *coordinationv1.Lease) (*fleet.Cluster, error) {
+	clusters, err := h.Clusters.Cache().GetByIndex(clustersByPlace, lease.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the cluster of namespace %s: %w", lease.Namespace, err)
 	}
-	return clusters[0], nil
+	workspace, name := lease.Annotations[names.ClusterNamespaceAnnotation], lease.Annotations[names.ClusterAnnotation]
+	for _, c := range clusters {
+		if c.Namespace == workspace && c.Name == name {
+			return c, nil
+		}
+	}
+	return nil, nil
 }
 
 // grace is three intervals: the one that the agent says it beats at, within bounds, or the configured one.
@@ -200,7 +173,10 @@ func (h *handler) act(e evidence) error {
 	if err := h.apply(e, v); err != nil {
 		return fmt.Errorf("cluster %s/%s: %w", e.cluster.Namespace, e.cluster.Name, err)
 	}
-	h.tracker.settled(e.cluster.Status.Namespace, v.contact, e.pulse.holder, v.renewal)
+	h.tracker.settled(e.cluster.Status.Namespace, e.pulse, v.contact, v.renewal)
+	if v.use.pending {
+		h.tracker.invalidate(e.cluster.Status.Namespace)
+	}
 	return nil
 }
 
@@ -221,13 +197,20 @@ func (h *handler) gather(e *evidence) error {
 		}
 		e.accounts[r.Name] = string(account.UID)
 	}
+	e.renewed, err = h.Secrets.Cache().Get(e.cluster.Status.Namespace, names.RenewedCredentialSecret)
+	if apierrors.IsNotFound(err) {
+		e.renewed, err = nil, nil
+	}
+	if err != nil {
+		return fmt.Errorf("reading the renewed credential: %w", err)
+	}
 	return nil
 }
 
 func (h *handler) apply(e evidence, v verdict) error {
 	if v.firstUse {
-		_, err := kube.UpdateStatus(h.Registrations, v.request.Namespace, v.request.Name, kube.ClusterRegistrationStatus,
-			func(status *fleet.ClusterRegistrationStatus) { reportUse(status, v.record.Digest, e.now) })
+		_, err := kube.UpdateStatus(h.Registrations, v.use.request.Namespace, v.use.request.Name, kube.ClusterRegistrationStatus,
+			func(status *fleet.ClusterRegistrationStatus) { reportUse(status, *v.use.record, e.now) })
 		if err != nil {
 			return err
 		}

@@ -15,40 +15,43 @@ import (
 
 // keepCredential renews a credential that is due, and takes the secret with the renewed one away once it is in use.
 func (h *handler) keepCredential(e evidence, v verdict) error {
-	if v.record == nil || v.contact != connected || e.cluster.Spec.Revoked {
+	record, secret := v.use.record, e.renewed
+	if record == nil || !v.use.shown || v.contact != connected || e.cluster.Spec.Revoked {
 		return nil
-	}
-	secret, err := h.Secrets.Cache().Get(e.cluster.Status.Namespace, names.RenewedCredentialSecret)
-	if apierrors.IsNotFound(err) {
-		secret, err = nil, nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading the renewed credential: %w", err)
 	}
 	due := !v.renewal.IsZero() && !e.now.Before(v.renewal) && v.problem == ""
 	switch {
-	case secret != nil && secret.Annotations[names.CredentialDigestAnnotation] == v.record.Digest:
-		err := h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
-		if err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting the renewed credential that is now in use: %w", err)
-		}
+	case secret != nil && secret.Annotations[names.CredentialDigestAnnotation] == record.Digest:
+		return h.discard(secret)
+	case !due:
 		return nil
-	case due && secret != nil:
-		return h.noteRenewed(v, secret)
-	case due:
+	case secret == nil:
 		return h.renew(e, v)
 	}
-	return nil
-}
-
-// noteRenewed makes sure that the request knows the credential that lies ready: the hub may have ended between the two
-// writes.
-func (h *handler) noteRenewed(v verdict, secret *corev1.Secret) error {
-	record, ok := registration.RecordOf(secret.Annotations)
-	if !ok {
+	next, ok := registration.RecordOf(secret.Annotations)
+	if !ok || secret.Type != names.CredentialSecretType {
 		return fmt.Errorf("secret %s/%s carries no record of its credential; delete it to have a new one made", secret.Namespace, secret.Name)
 	}
-	return h.remember(v.request, record)
+	if !good(next, secret, e, v) {
+		return h.discard(secret) // the next heartbeat has another made
+	}
+	// The hub may have ended between the two writes.
+	return h.remember(v.use.request, next)
+}
+
+// good says whether the credential that lies ready is one that this agent can use.
+func good(record fleet.CredentialRecord, secret *corev1.Secret, e evidence, v verdict) bool {
+	uid, lives := e.accounts[v.use.request.Name]
+	return secret.Annotations[names.OwnerAnnotation] == ownerOf(v.use.request) &&
+		(!lives || uid == record.AccountUID) && e.now.Before(record.Expires.Time)
+}
+
+func (h *handler) discard(secret *corev1.Secret) error {
+	err := h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting the renewed credential %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	return nil
 }
 
 func (h *handler) remember(r *fleet.ClusterRegistration, record fleet.CredentialRecord) error {
@@ -60,7 +63,7 @@ func (h *handler) remember(r *fleet.ClusterRegistration, record fleet.Credential
 }
 
 func (h *handler) renew(e evidence, v verdict) error {
-	account := names.Account(v.request.Name, string(v.request.UID))
+	account := names.Account(v.use.request.Name, string(v.use.request.UID))
 	minted, err := kube.Mint(h.ctx, h.Clients, h.Names.Agents, account, registration.Lifetime(e.cluster, h.Config.Get()))
 	if err != nil {
 		return err
@@ -69,26 +72,22 @@ func (h *handler) renew(e evidence, v verdict) error {
 	if err != nil {
 		return fmt.Errorf("reading the token that the API server gave: %w", err)
 	}
-	secret := renewedSecret(e.cluster, v.request, minted.Token, record)
+	secret := renewedSecret(e.cluster, v.use.request, minted.Token, record)
 	if _, err := h.Secrets.Create(secret); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("writing the renewed credential: %w", err)
 	} else if err != nil {
-		return nil // the cache has not seen it yet; its event brings the Lease back
+		return nil // the cache has not seen it yet; the next heartbeat comes back to it
 	}
-	return h.remember(v.request, record)
+	return h.remember(v.use.request, record)
 }
 
 func renewedSecret(cluster *fleet.Cluster, r *fleet.ClusterRegistration, token string, record fleet.CredentialRecord) *corev1.Secret {
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: cluster.Status.Namespace,
-			Name:      names.RenewedCredentialSecret,
-			Labels:    map[string]string{names.ManagedLabel: "true"},
-			Annotations: map[string]string{
-				names.OwnerAnnotation: names.OwnerRef{
-					Kind: registrationKind, Namespace: r.Namespace, Name: r.Name, UID: string(r.UID),
-				}.String(),
-			},
+			Namespace:   cluster.Status.Namespace,
+			Name:        names.RenewedCredentialSecret,
+			Labels:      map[string]string{names.ManagedLabel: "true"},
+			Annotations: map[string]string{names.OwnerAnnotation: ownerOf(r)},
 		},
 		Type: names.CredentialSecretType,
 		Data: map[string][]byte{registration.KeyToken: []byte(token)},

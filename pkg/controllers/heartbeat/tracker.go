@@ -24,6 +24,8 @@ type pulse struct {
 	renewed time.Time
 	// seen is when the hub saw the last renewal, zero if it has seen none; since is when it first looked.
 	seen, since time.Time
+	// round grows with each request for a new judgement.
+	round int
 }
 
 // contact judges a pulse at a time.
@@ -89,12 +91,13 @@ func (t *tracker) observe(key, holder string, renewed, created, now time.Time, g
 	return e.pulse, !e.judged || due || e.holder != e.holderAt || e.contact(now, grace) != e.reported
 }
 
-// settled notes that a pulse was judged, and when the credential is due.
-func (t *tracker) settled(key string, c contact, holder string, renewal time.Time) {
+// settled notes that a pulse was judged, and when the credential is due. If a new judgement was asked for meanwhile, this
+// one may not have seen what that is about, and does not count.
+func (t *tracker) settled(key string, p pulse, c contact, renewal time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, ok := t.entries[key]; ok {
-		e.reported, e.holderAt, e.renewal, e.judged = c, holder, renewal, true
+		e.reported, e.holderAt, e.renewal, e.judged = c, p.holder, renewal, e.round == p.round
 	}
 }
 
@@ -104,6 +107,7 @@ func (t *tracker) invalidate(key string) {
 	defer t.mu.Unlock()
 	if e, ok := t.entries[key]; ok {
 		e.judged = false
+		e.round++
 	}
 }
 

@@ -1,0 +1,91 @@
+package heartbeat
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// Reasons of the conditions that this package writes.
+const (
+	reasonConnected       = "Heartbeat"
+	reasonSilent          = "Silent"
+	reasonUsed            = "CredentialUsed"
+	reasonValid           = "Valid"
+	reasonExpired         = "Expired"
+	reasonAccountReplaced = "AccountReplaced"
+)
+
+// report brings a Cluster's status in line with a verdict.
+func report(status *fleet.ClusterStatus, e evidence, v verdict) {
+	set := func(kind string, value metav1.ConditionStatus, reason, message string) {
+		conditions.SetCondition(&status.Conditions, kind, value, reason, message, e.now)
+	}
+	switch v.contact {
+	case connected:
+		set(fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, reasonConnected, "")
+	case silent:
+		// Since when stands in the message that was written first; a hub that restarted knows less.
+		have := conditions.GetCondition(status.Conditions, fleet.ClusterConditionAgentConnected)
+		if have == nil || have.Reason != reasonSilent {
+			set(fleet.ClusterConditionAgentConnected, metav1.ConditionFalse, reasonSilent, silence(e.pulse))
+		}
+	}
+	if v.use.request != nil && v.contact == connected {
+		set(fleet.ClusterConditionRegistered, metav1.ConditionTrue, reasonUsed, "")
+	}
+	if v.use.record == nil {
+		return
+	}
+	if v.problem != "" {
+		set(fleet.ClusterConditionCredentialValid, metav1.ConditionFalse, v.problemReason, v.problem)
+	} else {
+		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonValid, "")
+	}
+	status.Credential = credentialStatus(status.Credential, v.use.record)
+	status.Identity = identityStatus(status.Identity, e)
+}
+
+func silence(p pulse) string {
+	if p.seen.IsZero() {
+		return fmt.Sprintf("no heartbeat since the hub started at %s", p.since.UTC().Format(time.RFC3339))
+	}
+	return fmt.Sprintf("no heartbeat since %s", p.seen.UTC().Format(time.RFC3339))
+}
+
+func credentialStatus(have *fleet.CredentialStatus, record *fleet.CredentialRecord) *fleet.CredentialStatus {
+	next := &fleet.CredentialStatus{}
+	if have != nil {
+		next = have.DeepCopy()
+	}
+	next.Type, next.Expires = record.Type, record.Expires.DeepCopy()
+	return next
+}
+
+// identityStatus shows whom the Cluster is bound to; the annotation decides.
+func identityStatus(have *fleet.ClusterIdentity, e evidence) *fleet.ClusterIdentity {
+	pin, err := registration.PinOf(e.cluster.Annotations)
+	if err != nil || pin == nil {
+		return have
+	}
+	if have != nil && have.KeyFingerprint == pin.Fingerprint && have.ClusterUID == pin.ClusterUID {
+		return have
+	}
+	return &fleet.ClusterIdentity{KeyFingerprint: pin.Fingerprint, ClusterUID: pin.ClusterUID, BoundTime: &metav1.Time{Time: e.now.UTC().Truncate(time.Second)}}
+}
+
+// reportUse marks a credential as used on its request.
+func reportUse(status *fleet.ClusterRegistrationStatus, record fleet.CredentialRecord, now time.Time) {
+	status.Credentials = registration.Remember(status.Credentials, record)
+	for i := range status.Credentials {
+		if status.Credentials[i].Digest == record.Digest {
+			status.Credentials[i].Used = true
+		}
+	}
+	conditions.SetCondition(&status.Conditions, fleet.RegistrationConditionCredentialUsed, metav1.ConditionTrue, reasonUsed, "", now)
+}
