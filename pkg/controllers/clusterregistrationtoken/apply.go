@@ -27,8 +27,14 @@ func (h *handler) apply(in input, d decision) error {
 			return h.failed(in, d, reasonAccount, err)
 		}
 	}
+	var err error
+	if d.needsAccount {
+		if in, err = h.observeAccount(in); err != nil {
+			return h.failed(in, d, reasonAccount, err)
+		}
+		d = decide(in)
+	}
 	if d.mint > 0 {
-		var err error
 		if in, d, err = h.renew(in); err != nil {
 			return h.failed(in, d, reasonRequest, err)
 		}

@@ -9,6 +9,7 @@ import (
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,6 +31,10 @@ const handlerName = "fleet-registration-token"
 
 // tokensByPart indexes tokens by the namespace and name of everything that is made for them.
 const tokensByPart = "fleet.token.parts"
+
+// partsDelay gathers the events of what was just made for a token, and lets the cache catch up with the token itself:
+// without it every other pass tries to write the status again.
+const partsDelay = time.Second
 
 // Deps is what this controller works with.
 type Deps struct {
@@ -78,8 +83,9 @@ func Register(ctx context.Context, deps Deps) {
 	}
 	deps.Tokens.Cache().AddIndexer(tokensByPart, h.partKeys)
 	deps.Tokens.OnChange(ctx, handlerName, h.onChange)
-	relatedresource.Watch(ctx, handlerName+"-parts", h.tokensOf, kube.Debounced(deps.Tokens, 0),
+	relatedresource.Watch(ctx, handlerName+"-parts", h.tokensOf, kube.Debounced(deps.Tokens, partsDelay),
 		deps.Accounts, deps.Secrets, deps.Roles, deps.RoleBindings)
+	relatedresource.Watch(ctx, handlerName+"-filled", h.tokensOfFilled, kube.Debounced(deps.Tokens, 0), deps.Secrets)
 	deps.Config.Subscribe("registration tokens", h.onConfig)
 }
 
@@ -106,6 +112,15 @@ func (h *handler) tokensOf(namespace, name string, _ runtime.Object) ([]relatedr
 		keys = append(keys, relatedresource.NewKey(token.Namespace, token.Name))
 	}
 	return keys, nil
+}
+
+// tokensOfFilled is for what is waited for: a service-account-token Secret that has its token.
+func (h *handler) tokensOfFilled(namespace, name string, obj runtime.Object) ([]relatedresource.Key, error) {
+	secret, ok := obj.(*corev1.Secret)
+	if !ok || secret == nil || secret.Type != corev1.SecretTypeServiceAccountToken || len(secret.Data[corev1.ServiceAccountTokenKey]) == 0 {
+		return nil, nil
+	}
+	return h.tokensOf(namespace, name, obj)
 }
 
 // onConfig has every token looked at: the hub's address is in their Secrets.
@@ -159,7 +174,17 @@ func (h *handler) observe(token *fleet.ClusterRegistrationToken) (input, error) 
 	return in, nil
 }
 
-// observeLive reads the token's Secret past the cache, which may not show yet what was written a moment ago.
+// observeAccount reads the account past the cache, which may not show yet what was made a moment ago.
+func (h *handler) observeAccount(in input) (input, error) {
+	account, err := found(h.Accounts.Get(h.Names.Registration, accountName(in.token), metav1.GetOptions{}))
+	if err != nil {
+		return in, fmt.Errorf("reading ServiceAccount %s/%s: %w", h.Names.Registration, accountName(in.token), err)
+	}
+	in.account = account
+	return in, nil
+}
+
+// observeLive reads the token's Secret past the cache, for the same reason.
 func (h *handler) observeLive(in input) (input, error) {
 	values, err := found(h.Secrets.Get(in.token.Namespace, in.token.Name, metav1.GetOptions{}))
 	if err != nil {

@@ -58,6 +58,8 @@ type decision struct {
 	ending ending
 	// objects are the account and its permissions, nil where they must not be touched.
 	objects []runtime.Object
+	// needsAccount says that nothing can go on before the account is seen.
+	needsAccount bool
 	// mint is how long a new token has to live, 0 where none is needed. The decision is then incomplete: it is to be
 	// taken again with the new token.
 	mint time.Duration
@@ -171,6 +173,7 @@ func decideEndless(in input, d decision) decision {
 	name := names.AccountToken(accountName(in.token))
 	switch {
 	case in.account == nil:
+		d.needsAccount = true
 		d.ready = ready{reason: reasonAccount, message: fmt.Sprintf("ServiceAccount %s/%s is being created", in.names.Registration, accountName(in.token))}
 	case in.endless == nil:
 		d.createEndless = endlessSecret(in)

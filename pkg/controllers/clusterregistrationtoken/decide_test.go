@@ -246,6 +246,7 @@ func TestEndlessTokenWaitsStepByStep(t *testing.T) {
 	in := inputFor(token("t", 0))
 	d := decide(in)
 	assert.Equal(t, reasonAccount, d.ready.reason)
+	assert.True(t, d.needsAccount)
 	assert.Nil(t, d.createEndless)
 
 	in = withAccount(in, "1")

@@ -92,6 +92,35 @@ func TestNothingIsMintedTwiceForACacheThatLags(t *testing.T) {
 	assert.Empty(t, w.writes())
 }
 
+func TestEndlessTokenNeedsTwoPasses(t *testing.T) {
+	w := newWorld(t, withURL)
+	w.accounts.Lag = true
+	w.tokens.Add(token("t", 0))
+	require.NoError(t, w.pass("t"))
+	status, reason := readyOf(t, w.liveToken("t"))
+	assert.Equal(t, metav1.ConditionFalse, status)
+	assert.Equal(t, reasonToken, reason)
+	_, timer := w.tokens.After("fleet-default", "t")
+	assert.False(t, timer, "it waits for an event")
+
+	endless := w.secrets.Live(hub.Registration, "t-t-uid-token")
+	keys, err := w.tokensOfFilled(endless.Namespace, endless.Name, endless)
+	require.NoError(t, err)
+	assert.Empty(t, keys, "that it exists is nothing new")
+	endless.Data = map[string][]byte{corev1.ServiceAccountTokenKey: []byte("filled")}
+	w.secrets.Add(endless)
+	keys, err = w.tokensOfFilled(endless.Namespace, endless.Name, endless)
+	require.NoError(t, err)
+	assert.Len(t, keys, 1)
+	w.accounts.Sync()
+	require.NoError(t, w.pass("t"))
+	assert.Equal(t, "filled", valuesOf(t, w.secretOf("t")).Token)
+	assert.Zero(t, w.minted)
+	w.writes()
+	require.NoError(t, w.pass("t"))
+	assert.Empty(t, w.writes())
+}
+
 func TestShortTTLHasATokenOfTenMinutesAndEndsInTime(t *testing.T) {
 	w := newWorld(t, withURL)
 	w.tokens.Add(token("t", 5*time.Second))
