@@ -158,3 +158,13 @@ func (s *Stage) AwaitClusterOfClient(ctx context.Context, workspace, clientID st
 	})
 	return name, err
 }
+
+// StartBareAgent runs an agent in a namespace that was prepared by hand, without a Deployment to go by.
+func (s *Stage) StartBareAgent(ctx context.Context, downstream *Cluster, namespace, podName string, env ...string) (*proc.Process, error) {
+	kubeconfig, err := s.accountKubeconfig(ctx, downstream, namespace, agentDeployment, downstream.URL, downstream.CA())
+	if err != nil {
+		return nil, err
+	}
+	env = append([]string{"POD_NAME=" + podName, "HOSTNAME=" + podName}, env...)
+	return s.start(ctx, downstream, podName, env, "agent", "--kubeconfig", kubeconfig, "--namespace", namespace)
+}

@@ -67,6 +67,8 @@ type Stage struct {
 	HubCA  []byte
 	// Detached processes outlive the program that started them.
 	Detached bool
+	// Program is the product; the one of scripts/build unless it is set.
+	Program string
 
 	mu        sync.Mutex
 	processes []*proc.Process
@@ -82,22 +84,31 @@ func New(root string, plane *lab.ControlPlane) (*Stage, error) {
 }
 
 // Binary is the product.
-func (s *Stage) Binary() string { return filepath.Join(s.Root, "bin", "fleet") }
+func (s *Stage) Binary() string {
+	if s.Program != "" {
+		return s.Program
+	}
+	return filepath.Join(s.Root, "bin", "fleet")
+}
 
-// StartController runs the hub's controller with the rights of its chart and no others.
+// StartController runs the hub's controller with the rights of its chart and no others. Like all processes of the stage
+// it runs until it is stopped: ctx bounds the start only.
 func (s *Stage) StartController(ctx context.Context, args ...string) (*proc.Process, error) {
+	return s.StartControllerAs(ctx, "controller", args...)
+}
+
+// StartControllerAs is StartController under a name of its own, for hubs with several.
+func (s *Stage) StartControllerAs(ctx context.Context, name string, args ...string) (*proc.Process, error) {
 	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, "fleet-controller", s.HubURL, s.HubCA)
 	if err != nil {
 		return nil, err
 	}
-	return s.start(ctx, s.Hub, "controller", nil, append([]string{"controller", "--kubeconfig", kubeconfig, "--namespace", SystemNamespace}, args...)...)
+	return s.start(ctx, s.Hub, name, nil, append([]string{"controller", "--kubeconfig", kubeconfig, "--namespace", SystemNamespace}, args...)...)
 }
 
 func (s *Stage) start(ctx context.Context, cluster *Cluster, name string, env []string, args ...string) (*proc.Process, error) {
-	if s.Detached {
-		ctx = context.WithoutCancel(ctx) // else it would end with the program that it is to outlive
-	}
-	p, err := proc.Start(ctx, proc.Spec{
+	// What bounds a wait for the start must not end the process.
+	p, err := proc.Start(context.WithoutCancel(ctx), proc.Spec{
 		Name: name + " of " + cluster.Name, Path: s.Binary(), Args: args,
 		Env: append(append([]string{}, env...), s.Env...),
 		Log: filepath.Join(cluster.Dir, "logs", name+".log"), Detached: s.Detached,

@@ -1,0 +1,105 @@
+package registration_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/proc"
+	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+)
+
+// bed is a hub with its controller.
+type bed struct {
+	*stage.Stage
+	controller *proc.Process
+}
+
+// clusters starts control planes, all at once, and keeps them until the package's tests have ended.
+func clusters(t *testing.T, planes ...plane) []*stage.Cluster {
+	t.Helper()
+	out := make([]*stage.Cluster, len(planes))
+	errs := make([]error, len(planes))
+	var all sync.WaitGroup
+	for i, p := range planes {
+		all.Go(func() { out[i], errs[i] = stage.Attach(lab.Shared(t, p.name, p.options...)) })
+	}
+	all.Wait()
+	require.False(t, t.Failed(), "control planes did not start")
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	return out
+}
+
+// plane is a control plane that tests share.
+type plane struct {
+	name    string
+	options []lab.Option
+}
+
+func audited(name string, more ...lab.Option) plane {
+	return plane{name: name, options: append(more, lab.WithAudit())}
+}
+
+// newBed is a hub on a control plane, with its charts installed and without its controller.
+func newBed(ctx context.Context, hub *stage.Cluster, values map[string]any) (*bed, error) {
+	s, err := stage.New(repository, hub.ControlPlane)
+	if err != nil {
+		return nil, err
+	}
+	s.Env, s.Program = election, program
+	all := map[string]any{"agentHeartbeatInterval": heartbeat}
+	for key, value := range values {
+		all[key] = value
+	}
+	return &bed{Stage: s}, s.InstallHub(ctx, all)
+}
+
+// explain shows the ends of the logs if the test fails.
+func (b *bed) explain(t *testing.T) {
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for _, p := range b.Processes() {
+			if p.Running() {
+				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(40))
+			}
+		}
+	})
+}
+
+// connected waits until a cluster is registered and connected.
+func (b *bed) connected(t *testing.T, workspace, name string) *fleet.Cluster {
+	t.Helper()
+	cluster, err := b.AwaitConnected(until(t, patience), workspace, name)
+	require.NoError(t, err)
+	return cluster
+}
+
+// requests are the registration requests of a cluster.
+func (b *bed) requests(t *testing.T, workspace, cluster string) []fleet.ClusterRegistration {
+	t.Helper()
+	all, err := stage.List[fleet.ClusterRegistration](t.Context(), b.Hub, stage.Registrations, workspace)
+	require.NoError(t, err)
+	var own []fleet.ClusterRegistration
+	for _, r := range all {
+		if r.Status.ClusterName == cluster {
+			own = append(own, r)
+		}
+	}
+	return own
+}
+
+// snapshot is all that a cluster has now.
+func snapshot(t *testing.T, c *stage.Cluster) stage.Snapshot {
+	t.Helper()
+	s, err := c.Snapshot(t.Context())
+	require.NoError(t, err)
+	return s
+}
