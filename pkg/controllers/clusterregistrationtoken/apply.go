@@ -146,9 +146,16 @@ func (h *handler) end(token *fleet.ClusterRegistrationToken, d decision) error {
 	}
 	logrus.WithField("token", token.Namespace+"/"+token.Name).Infof("Deleted a registration token: %s", d.ending)
 	if d.ending == withoutTTL {
-		h.Events.Eventf(token, corev1.EventTypeWarning, "TTLRequired", "Deleted: %s. Create it again with one, for example 24h", d.ending)
+		h.Events.Eventf(reference(token), corev1.EventTypeWarning, "TTLRequired", "Deleted: %s. Create it again with one, for example 24h", d.ending)
 	}
 	return nil
+}
+
+// reference names a token for an event; objects from the cache do not say their kind.
+func reference(token *fleet.ClusterRegistrationToken) *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: fleet.SchemeGroupVersion.String(), Kind: kind, Namespace: token.Namespace, Name: token.Name, UID: token.UID,
+	}
 }
 
 func (h *handler) reportLeaving(token *fleet.ClusterRegistrationToken, d decision) error {
