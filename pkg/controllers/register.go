@@ -92,7 +92,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 		Config: p.source, Settings: p.settings, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
 	})
 	clusterregistration.Register(ctx, clusterregistration.Deps{
-		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets,
+		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),
 		Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(), Clients: hub.Clients, Apply: hub.Apply,
 		Config: p.source, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
 	})

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rancher/wrangler/v3/pkg/apply"
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -24,7 +26,11 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-const handlerName = "fleet-cluster-registration"
+const (
+	handlerName = "fleet-cluster-registration"
+	// cacheLag is when a cache has surely seen what was there before.
+	cacheLag = time.Second
+)
 
 // Deps is what this controller works with.
 type Deps struct {
@@ -33,6 +39,7 @@ type Deps struct {
 	Tokens        fleetv1.ClusterRegistrationTokenController
 	Accounts      core.ServiceAccountController
 	Secrets       core.SecretController
+	Namespaces    core.NamespaceController
 	Roles         rbac.RoleController
 	RoleBindings  rbac.RoleBindingController
 	Clients       kubernetes.Interface
@@ -44,12 +51,18 @@ type Deps struct {
 	HubUID string
 }
 
+// set makes a set of objects exist, or takes it away.
+type set interface {
+	Apply(ctx context.Context, owner desired.Owner, objs ...runtime.Object) error
+	Remove(ctx context.Context, ownerGVK schema.GroupVersionKind, ownerNamespace, ownerName string) error
+}
+
 type handler struct {
 	Deps
 	minter *minter
-	grants *desired.Applier
-	access *desired.Applier
-	ctx    context.Context
+	// grants are the accounts and what they may do, access lets import accounts read credentials.
+	grants, access set
+	ctx            context.Context
 }
 
 // Register starts the controller with the factories behind deps.
@@ -65,8 +78,9 @@ func Register(ctx context.Context, deps Deps) {
 	addIndexers(deps)
 	deps.Registrations.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Registrations, 0)
-	relatedresource.Watch(ctx, handlerName+"-parts", requestOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
+	relatedresource.Watch(ctx, handlerName+"-parts", h.requestsOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
 	relatedresource.Watch(ctx, handlerName+"-clusters", h.requestsOfCluster, now, deps.Clusters)
+	relatedresource.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
 	relatedresource.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
 }
 
@@ -85,107 +99,12 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 	return r, nil
 }
 
-func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
-	in := input{request: r, config: h.Config.Get(), namespaces: h.Names}
-	var err error
-	if in.token, err = h.tokenOf(r); err != nil {
-		return in, err
-	}
-	if in.sameClient, err = h.clustersOf(r); err != nil {
-		return in, err
-	}
-	if in.byName, err = found(h.Clusters.Cache().Get(r.Namespace, clusterName(r, in.token))); err != nil {
-		return in, fmt.Errorf("reading cluster: %w", err)
-	}
-	if in.token == nil {
-		return in, nil
-	}
-	in.tokenOwner = clusterOfToken(in.token)
-	account, err := found(h.Accounts.Cache().Get(h.Names.Registration, names.Account(in.token.Name, string(in.token.UID))))
-	if err != nil {
-		return in, fmt.Errorf("reading the import account: %w", err)
-	}
-	if account != nil {
-		in.importAccountUID = string(account.UID)
-	}
-	return in, nil
-}
-
-// found turns "not found" into nil.
-func found[T any](obj *T, err error) (*T, error) {
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return obj, err
-}
-
-// tokenOf is the token that a request names. An agent of before tokens had names leaves the label out; the hub's own
-// token for the cluster with this client ID is then meant.
-func (h *handler) tokenOf(r *fleet.ClusterRegistration) (*fleet.ClusterRegistrationToken, error) {
-	name := r.Labels[names.RegistrationTokenLabel]
-	if name == "" {
-		clusters, err := h.Clusters.Cache().GetByIndex(clustersByClient, clientKey(r.Namespace, r.Spec.ClientID))
-		if err != nil || len(clusters) == 0 {
-			return nil, err
-		}
-		name = names.ImportToken(clusters[0].Name)
-	}
-	token, err := found(h.Tokens.Cache().Get(r.Namespace, name))
-	if err != nil {
-		return nil, fmt.Errorf("reading registration token %s: %w", name, err)
-	}
-	if token != nil && token.DeletionTimestamp != nil {
-		return nil, nil
-	}
-	return token, nil
-}
-
-// clustersOf are the living Clusters with the request's client ID. That a granted request has none is read live: to take
-// a grant back on a stale cache would cut a working agent off.
-func (h *handler) clustersOf(r *fleet.ClusterRegistration) ([]*fleet.Cluster, error) {
-	all, err := h.Clusters.Cache().GetByIndex(clustersByClient, clientKey(r.Namespace, r.Spec.ClientID))
-	if err != nil {
-		return nil, fmt.Errorf("listing clusters: %w", err)
-	}
-	var living []*fleet.Cluster
-	for _, c := range all {
-		if c.DeletionTimestamp == nil {
-			living = append(living, c)
-		}
-	}
-	if len(living) > 0 || r.Status.ClusterName == "" {
-		return living, nil
-	}
-	c, err := found(h.Clusters.Get(r.Namespace, r.Status.ClusterName, metav1.GetOptions{}))
-	if err != nil {
-		return nil, fmt.Errorf("reading cluster %s: %w", r.Status.ClusterName, err)
-	}
-	if c != nil && c.DeletionTimestamp == nil && c.Spec.ClientID == r.Spec.ClientID {
-		living = append(living, c)
-	}
-	return living, nil
-}
-
-// clusterOfToken is the UID of the Cluster that the hub made a token for.
-func clusterOfToken(t *fleet.ClusterRegistrationToken) string {
-	for _, ref := range t.OwnerReferences {
-		if ref.Kind == "Cluster" && t.Name == names.ImportToken(ref.Name) {
-			return string(ref.UID)
-		}
-	}
-	return ""
-}
-
 func (h *handler) apply(in input, d decision) error {
 	switch d.outcome {
 	case skip:
 		return nil
 	case create:
-		_, err := h.Clusters.Create(d.cluster)
-		if err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("creating cluster %s: %w", d.cluster.Name, err)
-		}
-		return nil // the Cluster's event brings the request back
+		return h.createCluster(in.request, d.cluster)
 	case revoke:
 		if err := h.takeBack(in.request.Namespace, in.request.Name); err != nil {
 			return err
@@ -194,6 +113,19 @@ func (h *handler) apply(in input, d decision) error {
 		return h.applyGrant(in, d)
 	}
 	return h.report(in, d, nil)
+}
+
+func (h *handler) createCluster(r *fleet.ClusterRegistration, cluster *fleet.Cluster) error {
+	_, err := h.Clusters.Create(cluster)
+	if apierrors.IsAlreadyExists(err) {
+		// The cache has not seen it yet. It may be another client's, whose event does not bring this request back.
+		h.Registrations.EnqueueAfter(r.Namespace, r.Name, cacheLag)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("creating cluster %s: %w", cluster.Name, err)
+	}
+	return nil // the Cluster's event brings the request back
 }
 
 func (h *handler) applyGrant(in input, d decision) error {
@@ -209,7 +141,7 @@ func (h *handler) applyGrant(in input, d decision) error {
 		return h.settle(in, d)
 	}
 	if in.importAccountUID == "" {
-		return h.report(in, d, nil)
+		return h.withdraw(in, d)
 	}
 	record, err := h.minter.ensure(h.ctx, in, d.cluster)
 	if errors.Is(err, errForeignCredential) {
@@ -223,6 +155,17 @@ func (h *handler) applyGrant(in input, d decision) error {
 		return fmt.Errorf("letting the import account read the credential: %w", err)
 	}
 	return h.report(in, d, &record)
+}
+
+// withdraw is for a credential that nobody can fetch any more: the import account that it waited for has ended.
+func (h *handler) withdraw(in input, d decision) error {
+	if err := h.access.Remove(h.ctx, registrationKind, in.request.Namespace, in.request.Name); err != nil {
+		return fmt.Errorf("taking back the import account's access: %w", err)
+	}
+	if err := h.minter.discard(in.request); err != nil {
+		return err
+	}
+	return h.report(in, d, nil)
 }
 
 func (h *handler) writePin(cluster *fleet.Cluster, pin registration.Pin) error {
@@ -251,7 +194,7 @@ func (h *handler) settle(in input, d decision) error {
 		return fmt.Errorf("listing registrations: %w", err)
 	}
 	for _, other := range others {
-		if other.UID == r.UID || !older(other, r) {
+		if other.UID == r.UID || !older(other, r) || other.Status.ClusterName != "" && other.Status.ClusterName != d.cluster.Name {
 			continue
 		}
 		if err := h.Registrations.Delete(other.Namespace, other.Name, kube.ByUID(other.UID)); err != nil && !apierrors.IsNotFound(err) {

@@ -35,11 +35,12 @@ func (m *minter) ensure(ctx context.Context, in input, cluster *fleet.Cluster) (
 		return fleet.CredentialRecord{}, err
 	}
 	if existing != nil {
-		if existing.Annotations[names.OwnerAnnotation] != owner(r) {
+		ours := existing.Annotations[names.OwnerAnnotation] == owner(r)
+		if !ours && !ofPredecessor(existing, r) {
 			return fleet.CredentialRecord{}, fmt.Errorf("secret %s/%s: %w", in.namespaces.Registration, name, errForeignCredential)
 		}
 		record, ok := registration.RecordOf(existing.Annotations)
-		if ok && m.accountLives(in.namespaces.Agents, account(r), record.AccountUID) {
+		if ours && ok && m.accountLives(in.namespaces.Agents, account(r), record.AccountUID) {
 			return record, nil
 		}
 	}
@@ -48,6 +49,12 @@ func (m *minter) ensure(ctx context.Context, in input, cluster *fleet.Cluster) (
 		return fleet.CredentialRecord{}, err
 	}
 	return m.write(existing, secret, record)
+}
+
+// ofPredecessor says that a secret was left by a request that is gone: this one has its name now.
+func ofPredecessor(secret *corev1.Secret, r *fleet.ClusterRegistration) bool {
+	owner, ok := names.ParseOwnerRef(secret.Annotations[names.OwnerAnnotation])
+	return ok && owner.Kind == registrationKind.Kind && owner.Namespace == r.Namespace && owner.Name == r.Name
 }
 
 func (m *minter) read(name string) (*corev1.Secret, error) {
@@ -121,7 +128,7 @@ func credentialSecret(in input, cluster *fleet.Cluster, name string, credential 
 	return secret
 }
 
-// write creates the secret, or replaces one of ours whose token is dead, and returns the record of what then lies there.
+// write creates the secret, or replaces one of ours whose token is dead or that a predecessor left, and returns the record of what then lies there.
 // One that another request took the name for is never touched.
 func (m *minter) write(existing, secret *corev1.Secret, record fleet.CredentialRecord) (fleet.CredentialRecord, error) {
 	var err error

@@ -1,12 +1,10 @@
 package clusterregistration
 
 import (
-	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -15,10 +13,14 @@ const (
 	clustersByClient = "fleet.registration.clusters-by-client"
 	requestsByClient = "fleet.registration.requests-by-client"
 	requestsByToken  = "fleet.registration.requests-by-token"
+	homelessRequests = "fleet.registration.homeless-requests"
 	secretsByRequest = "fleet.registration.secrets-by-request"
 )
 
 var registrationKind = fleet.SchemeGroupVersion.WithKind("ClusterRegistration")
+
+// tokenKind is the kind of the owner of an import account.
+const tokenKind = "ClusterRegistrationToken"
 
 func clientKey(namespace, clientID string) string { return namespace + "/" + clientID }
 
@@ -34,10 +36,16 @@ func addIndexers(deps Deps) {
 	})
 	deps.Registrations.Cache().AddIndexer(requestsByToken, func(r *fleet.ClusterRegistration) ([]string, error) {
 		token := r.Labels[names.RegistrationTokenLabel]
-		if token == "" || r.Status.Granted {
+		if token == "" || conditions.IsTrue(r.Status.Conditions, fleet.RegistrationConditionCredentialUsed) {
 			return nil, nil
 		}
 		return []string{r.Namespace + "/" + token}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(homelessRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if r.Status.ClusterName != "" || r.Status.Granted {
+			return nil, nil
+		}
+		return []string{r.Namespace}, nil
 	})
 	deps.Secrets.Cache().AddIndexer(secretsByRequest, func(s *corev1.Secret) ([]string, error) {
 		if s.Type != names.CredentialSecretType {
@@ -49,39 +57,4 @@ func addIndexers(deps Deps) {
 		}
 		return []string{owner.Namespace + "/" + owner.Name}, nil
 	})
-}
-
-// requestOfPart finds the request that an object was made for, so that what is edited or deleted by hand is repaired.
-func requestOfPart(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	meta, ok := obj.(metav1.Object)
-	if !ok {
-		return nil, nil
-	}
-	owner, ok := names.ParseOwnerRef(meta.GetAnnotations()[names.OwnerAnnotation])
-	if !ok || owner.Kind != registrationKind.Kind {
-		return nil, nil
-	}
-	return []relatedresource.Key{{Namespace: owner.Namespace, Name: owner.Name}}, nil
-}
-
-// requestsOfCluster finds the requests that a Cluster may answer.
-func (h *handler) requestsOfCluster(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	cluster, ok := obj.(*fleet.Cluster)
-	if !ok || cluster.Spec.ClientID == "" {
-		return nil, nil
-	}
-	return keysOf(h.Registrations.Cache().GetByIndex(requestsByClient, clientKey(namespace, cluster.Spec.ClientID)))
-}
-
-// requestsOfToken finds the requests that wait for a token.
-func (h *handler) requestsOfToken(namespace, name string, _ runtime.Object) ([]relatedresource.Key, error) {
-	return keysOf(h.Registrations.Cache().GetByIndex(requestsByToken, namespace+"/"+name))
-}
-
-func keysOf(requests []*fleet.ClusterRegistration, err error) ([]relatedresource.Key, error) {
-	keys := make([]relatedresource.Key, 0, len(requests))
-	for _, r := range requests {
-		keys = append(keys, relatedresource.NewKey(r.Namespace, r.Name))
-	}
-	return keys, err
 }

@@ -1,0 +1,70 @@
+package clusterregistration
+
+import (
+	"fmt"
+	"slices"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// checkToken says why the token that a request came with does not lead to this cluster.
+func checkToken(in input, cluster *fleet.Cluster) *decision {
+	label := in.request.Labels[names.RegistrationTokenLabel]
+	if in.token == nil {
+		d := refused(cluster, reasonTokenUnknown, "registration token %q does not exist in %s; make a new one and give the agent its values", label, in.request.Namespace)
+		return &d
+	}
+	if in.importAccountUID == "" {
+		return &decision{outcome: wait, cluster: cluster, reason: reasonWaitAccount,
+			message: fmt.Sprintf("the import account of token %s does not exist yet", in.token.Name)}
+	}
+	if id := in.request.Spec.Identity; id != nil && id.Requester != "" {
+		if user := names.AccountUser(in.namespaces.Registration, names.Account(in.token.Name, string(in.token.UID))); id.Requester != user {
+			d := refused(cluster, reasonRequesterMismatch, "the request says it comes from %.300q, but token %s belongs to %q", id.Requester, in.token.Name, user)
+			return &d
+		}
+	}
+	if reason := tokenAllows(in, cluster); reason != "" {
+		d := refused(cluster, reasonTokenMismatch, "%s", reason)
+		return &d
+	}
+	return nil
+}
+
+// tokenAllows is empty where the token leads to this cluster. The hub's own token leads to the one cluster that it was
+// made for, a person's to whom its limits allow.
+func tokenAllows(in input, cluster *fleet.Cluster) string {
+	if in.tokenOwner != "" {
+		if cluster == nil || string(cluster.UID) != in.tokenOwner {
+			return fmt.Sprintf("token %s was made to import another cluster", in.token.Name)
+		}
+		return ""
+	}
+	limits := in.token.Spec
+	if len(limits.ClientIDs) > 0 && !slices.Contains(limits.ClientIDs, in.request.Spec.ClientID) {
+		return fmt.Sprintf("token %s is limited by spec.clientIDs to other clients", in.token.Name)
+	}
+	if limits.ClusterName != "" && cluster != nil && cluster.Name != limits.ClusterName {
+		return fmt.Sprintf("token %s is limited by spec.clusterName to cluster %s", in.token.Name, limits.ClusterName)
+	}
+	return ""
+}
+
+// checkAdmission says what a request lacks that the hub or the token asks for, before anything is made for it.
+func checkAdmission(in input, cluster *fleet.Cluster) *decision {
+	if in.config.Registration.RequireIdentity && offeredPin(in.request) == nil {
+		d := refused(cluster, reasonIdentityRequired, "the hub requires a key (registration.requireIdentity) and the agent sent none; use an agent of this hub's version")
+		return &d
+	}
+	if in.token.Spec.RequireApproval && !approved(in.request) {
+		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval: fleet registration approve %s", in.token.Name, in.request.Name)
+		return &d
+	}
+	return nil
+}
+
+func approved(r *fleet.ClusterRegistration) bool {
+	a := r.Status.Approval
+	return a != nil && (a.Decision == approvalApprove || a.Decision == approvalReplace)
+}

@@ -1,0 +1,65 @@
+package clusterregistration
+
+import (
+	"fmt"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// decidePin returns the pin to write, nil where there is none to write, or the reason not to grant. Whoever knows a
+// client ID cannot take a bound cluster over: that takes its key, the hub's own import of this very cluster, or a person.
+func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) {
+	offered := offeredPin(in.request)
+	pinned, err := registration.PinOf(cluster.Annotations)
+	if err != nil {
+		d := refused(cluster, reasonIdentityConflict, "cluster %s: %s", cluster.Name, err)
+		return nil, &d
+	}
+	switch {
+	case pinned == nil:
+		return offered, nil
+	case offered != nil && *offered == *pinned:
+		return nil, nil
+	case provenByImport(in, cluster), replaces(in.request):
+		return offered, nil
+	}
+	d := refused(cluster, reasonIdentityConflict,
+		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent: fleet registration approve --replace %s, else: fleet registration deny %s",
+		cluster.Name, pinned.Fingerprint, pinned.ClusterUID, describe(offered), in.request.Name, in.request.Name)
+	return nil, &d
+}
+
+func offeredPin(r *fleet.ClusterRegistration) *registration.Pin {
+	if r.Spec.Identity == nil || r.Spec.Identity.PublicKey == "" {
+		return nil
+	}
+	fingerprint, err := registration.Fingerprint(r.Spec.Identity.PublicKey)
+	if err != nil {
+		return nil
+	}
+	return &registration.Pin{Fingerprint: fingerprint, ClusterUID: r.Spec.Identity.ClusterUID}
+}
+
+func describe(p *registration.Pin) string {
+	if p == nil {
+		return "no key"
+	}
+	return fmt.Sprintf("key %s of cluster %.64s", p.Fingerprint, p.ClusterUID)
+}
+
+// provenByImport says that the hub put this agent there itself: the request came with the account of the last import of
+// this very cluster, which is good for one grant, and from the cluster that was found there.
+func provenByImport(in input, cluster *fleet.Cluster) bool {
+	record, ok := registration.ImportOf(cluster.Annotations)
+	if !ok || in.tokenSpent || in.importAccountUID == "" || record.AccountUID != in.importAccountUID || in.tokenOwner != string(cluster.UID) {
+		return false
+	}
+	id := in.request.Spec.Identity
+	// An agent without a key knows no UID to send; one with a key has to be where the hub put it.
+	return id == nil || id.PublicKey == "" && id.ClusterUID == "" || id.ClusterUID == record.ClusterUID
+}
+
+func replaces(r *fleet.ClusterRegistration) bool {
+	return r.Status.Approval != nil && r.Status.Approval.Decision == approvalReplace
+}
