@@ -18,16 +18,22 @@ import (
 // tokenKind is the kind of an owner that may not exist any more.
 var tokenKind = fleet.SchemeGroupVersion.WithKind(kind)
 
+// errMadeAnew says that the cache shows a token that is gone; the event of the one that has its name now is to come.
+var errMadeAnew = errors.New("it was made anew meanwhile")
+
 func (h *handler) apply(in input, d decision) error {
 	if d.ending != alive {
 		return h.end(in.token, d)
+	}
+	err := h.drop(in.token, d)
+	if err != nil {
+		return h.failed(in, d, reasonWrite, err)
 	}
 	if len(d.objects) > 0 {
 		if err := h.set.Apply(h.ctx, in.token, d.objects...); err != nil {
 			return h.failed(in, d, reasonAccount, err)
 		}
 	}
-	var err error
 	if d.needsAccount {
 		if in, err = h.observeAccount(in); err != nil {
 			return h.failed(in, d, reasonAccount, err)
@@ -80,15 +86,33 @@ func (h *handler) failed(in input, d decision, reason string, err error) error {
 	return errors.Join(err, h.report(in, d))
 }
 
+// drop deletes Secrets that are of no use any more. What an earlier token left is deleted only if this token is still the
+// one that has its name.
+func (h *handler) drop(token *fleet.ClusterRegistrationToken, d decision) error {
+	if d.dropValues != nil {
+		live, err := h.Tokens.Get(token.Namespace, token.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("looking whether it still exists: %w", err)
+		}
+		if live.UID != token.UID {
+			return errMadeAnew
+		}
+	}
+	for _, s := range []*corev1.Secret{d.dropEndless, d.dropValues} {
+		if s == nil {
+			continue
+		}
+		if err := h.Secrets.Delete(s.Namespace, s.Name, kube.ByUID(s.UID)); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting Secret %s/%s: %w", s.Namespace, s.Name, err)
+		}
+	}
+	return nil
+}
+
 func (h *handler) write(d decision) error {
 	if d.createEndless != nil {
 		if err := h.create(d.createEndless); err != nil {
 			return err
-		}
-	}
-	if s := d.dropEndless; s != nil {
-		if err := h.Secrets.Delete(s.Namespace, s.Name, kube.ByUID(s.UID)); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting Secret %s/%s: %w", s.Namespace, s.Name, err)
 		}
 	}
 	if d.values == nil {

@@ -63,8 +63,8 @@ type decision struct {
 	// mint is how long a new token has to live, 0 where none is needed. The decision is then incomplete: it is to be
 	// taken again with the new token.
 	mint time.Duration
-	// createEndless, dropEndless and values are to be created, deleted and written, nil where all is well.
-	createEndless, dropEndless, values *corev1.Secret
+	// createEndless, dropEndless, dropValues and values are to be created, deleted and written, nil where all is well.
+	createEndless, dropEndless, dropValues, values *corev1.Secret
 	// recheck is when to look again though nothing changed, 0 for never.
 	recheck time.Duration
 	// expires, secretName and ready are the status.
@@ -88,6 +88,9 @@ func decide(in input) decision {
 		// The set would take the account over, and this token's users would act as the other's.
 		d.objects, d.ready, d.recheck = nil, ready{reason: reasonAccountConflict, message: message}, untilEnd(in)
 		return d
+	}
+	if isLeftover(in.values, in.token) {
+		d.dropValues, in.values = in.values, nil
 	}
 	if message := conflict(in); message != "" {
 		d.ready = ready{reason: reasonConflict, message: message}

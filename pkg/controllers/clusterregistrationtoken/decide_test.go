@@ -220,9 +220,10 @@ func TestForeignSecretIsNotOverwritten(t *testing.T) {
 	in.minted = jwt(in.account.Name, in.account.UID, in.now, start.Add(time.Hour))
 	ours := existing(decide(in).values)
 	for name, change := range map[string]func(*corev1.Secret){
-		"another type":     func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque },
-		"no owner":         func(s *corev1.Secret) { s.OwnerReferences = nil },
-		"an earlier token": func(s *corev1.Secret) { s.OwnerReferences[0].UID = "earlier" },
+		"another type":  func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque },
+		"no owner":      func(s *corev1.Secret) { s.OwnerReferences = nil },
+		"another owner": func(s *corev1.Secret) { s.OwnerReferences[0].UID, s.OwnerReferences[0].Kind = "other", "GitRepo" },
+		"another token": func(s *corev1.Secret) { s.OwnerReferences[0].UID, s.OwnerReferences[0].Name = "other", "other" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := in

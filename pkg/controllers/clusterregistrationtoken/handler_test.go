@@ -306,6 +306,38 @@ func TestDeletedTokenIsForgottenOnlyOnProof(t *testing.T) {
 	assert.Equal(t, []string{"ClusterRegistrationToken fleet-default/t"}, w.set.removed)
 }
 
+// An import makes its token anew under the same name, and must not wait for the garbage collector.
+func TestSecretOfAnEarlierTokenIsReplacedAtOnce(t *testing.T) {
+	w := newWorld(t, withURL)
+	earlier := token("t", time.Hour)
+	earlier.UID = "earlier"
+	w.tokens.Add(earlier)
+	require.NoError(t, w.pass("t"))
+	before := w.secretOf("t")
+	w.tokens.Remove("fleet-default", "t")
+	w.tokens.Add(token("t", time.Hour))
+
+	stale := earlier.DeepCopy()
+	_, err := w.onChange("fleet-default/t", stale)
+	require.NoError(t, err)
+	assert.Equal(t, before.UID, w.secretOf("t").UID)
+
+	require.NoError(t, w.pass("t"))
+	after := w.secretOf("t")
+	assert.NotEqual(t, before.UID, after.UID)
+	assert.EqualValues(t, "t-uid", after.OwnerReferences[0].UID)
+	assert.NotEqual(t, valuesOf(t, before).Token, valuesOf(t, after).Token)
+	w.writes()
+	require.NoError(t, w.pass("t"))
+	assert.Empty(t, w.writes())
+
+	w.set.applied = nil
+	_, err = w.onChange("fleet-default/t", stale)
+	assert.Nil(t, w.set.applied)
+	require.ErrorContains(t, err, "made anew", "a cache that is behind must not undo it")
+	assert.Equal(t, after.UID, w.secretOf("t").UID)
+}
+
 func TestStatusOfOthersIsLeftAlone(t *testing.T) {
 	w := newWorld(t, withURL)
 	obj := token("t", time.Hour)

@@ -104,8 +104,17 @@ func conflict(in input) string {
 	return ""
 }
 
-// isValuesOf says whether a Secret is the one of this token, and not of an earlier token of the same name: that one is
-// about to be collected.
+// isLeftover says that a Secret is of an earlier token of the same name. That token is gone, as this one has its name; the
+// garbage collector would take the Secret too, at its own time.
+func isLeftover(secret *corev1.Secret, token *fleet.ClusterRegistrationToken) bool {
+	if secret == nil || secret.Type != names.ValuesSecretType || len(secret.OwnerReferences) != 1 {
+		return false
+	}
+	owner := secret.OwnerReferences[0]
+	return owner.Kind == kind && owner.Name == token.Name && owner.UID != token.UID
+}
+
+// isValuesOf says whether a Secret is the one of this token.
 func isValuesOf(secret *corev1.Secret, token *fleet.ClusterRegistrationToken) bool {
 	if secret.Type != names.ValuesSecretType {
 		return false
