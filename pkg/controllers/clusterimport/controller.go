@@ -62,12 +62,14 @@ type handler struct {
 	mu sync.Mutex
 	// seen is, for each cluster, what the last look rested on: only a change of that feeds the queue.
 	seen map[string]string
+
+	written written
 }
 
 // Register starts the controller with the factories behind deps. The returned function works on foreign clusters until
 // its context ends.
 func Register(ctx context.Context, deps Deps) func(context.Context) {
-	h := &handler{Deps: deps, seen: map[string]string{}}
+	h := &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}}
 	h.queue = kube.NewQueue(handlerName, workers, retryFirst, retryLast, h.work)
 	deps.Clusters.Cache().AddIndexer(clustersBySecret, func(c *fleet.Cluster) ([]string, error) {
 		if c.Spec.KubeConfigSecret == "" {
@@ -175,6 +177,7 @@ func (h *handler) forget(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.seen, key)
+	h.written.forget(key)
 	h.queue.Forget(key)
 }
 

@@ -20,7 +20,7 @@ func (h *handler) reportProblem(f facts, reason, message string) error {
 // them for granted.
 func (h *handler) reportImported(f facts, p plan) error {
 	now := h.Clock.Now()
-	_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
+	updated, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 		generation := f.cluster.Spec.RedeployAgentGeneration
 		status.AgentDeployedGeneration = &generation
 		status.AgentMigrated, status.CattleNamespaceMigrated, status.AgentNamespaceMigrated = true, true, true
@@ -33,6 +33,7 @@ func (h *handler) reportImported(f facts, p plan) error {
 		}
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionTrue, reasonImported, "", now)
 	})
+	h.written.note(f.cluster.Namespace+"/"+f.cluster.Name, updated)
 	return err
 }
 

@@ -26,6 +26,9 @@ func (h *handler) work(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("reading cluster %s: %w", key, err)
 	}
+	if h.written.ahead(key, cluster) {
+		return nil // the event of what was written brings the cluster back
+	}
 	f, err := h.observe(cluster)
 	if err != nil {
 		return err
@@ -137,9 +140,11 @@ func (h *handler) writeRecord(cluster *fleet.Cluster, record registration.Import
 		updated.Annotations = map[string]string{}
 	}
 	updated.Annotations[names.ImportAnnotation] = record.Annotation()
-	if _, err := h.Clusters.Update(updated); err != nil {
+	updated, err := h.Clusters.Update(updated)
+	if err != nil {
 		return fmt.Errorf("recording the import on cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
+	h.written.note(cluster.Namespace+"/"+cluster.Name, updated)
 	return nil
 }
 
