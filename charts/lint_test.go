@@ -12,7 +12,7 @@ import (
 )
 
 func TestHelmFindsNothingToSayAgainstTheCharts(t *testing.T) {
-	for _, chart := range []string{hubChart, agentChart} {
+	for _, chart := range []string{"fleet-crd", hubChart, agentChart} {
 		t.Run(chart, func(t *testing.T) {
 			linter := lint.All(chart, nil, names.DefaultSystemNamespace, true)
 			assert.NotEmpty(t, linter.ChartDir)
