@@ -170,6 +170,14 @@ func TestTokenIsMintedOnlyWhereTheStoredOneDoesNotServe(t *testing.T) {
 	}
 }
 
+func TestClocksThatDifferALittleMakeNoTokenShort(t *testing.T) {
+	in := withAccount(inputFor(token("t", time.Hour)), "1")
+	in.minted = jwt(in.account.Name, in.account.UID, in.now, start.Add(time.Hour-30*time.Second))
+	d := decide(in)
+	assert.Empty(t, d.ready.message)
+	assert.Equal(t, untilEnd(in), d.recheck)
+}
+
 func TestShortTokenIsRenewedAndSaid(t *testing.T) {
 	in := withAccount(inputFor(token("t", 30*24*time.Hour)), "1")
 	in.minted = jwt(in.account.Name, in.account.UID, in.now, in.now.Add(24*time.Hour))

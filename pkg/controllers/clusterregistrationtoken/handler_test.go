@@ -139,6 +139,17 @@ func TestShortTTLHasATokenOfTenMinutesAndEndsInTime(t *testing.T) {
 	assert.Zero(t, w.accounts.Len())
 }
 
+func TestTokenThatWasMadeAnewIsNotDeletedForTheOldOne(t *testing.T) {
+	w := newWorld(t, withURL)
+	old := token("t", time.Second)
+	old.UID = "old"
+	w.tokens.Add(token("t", time.Hour))
+	w.clock.SetTime(start.Add(time.Minute))
+	_, err := w.onChange("fleet-default/t", old)
+	require.NoError(t, err)
+	assert.NotNil(t, w.liveToken("t"))
+}
+
 func TestAccountDeletedByHandLeadsToANewToken(t *testing.T) {
 	w := newWorld(t, withURL)
 	w.tokens.Add(token("t", time.Hour))

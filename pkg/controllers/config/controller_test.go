@@ -134,6 +134,17 @@ func TestSubscriberThatFailsIsCalledAgain(t *testing.T) {
 	assert.Len(t, w.told, 3)
 }
 
+func TestAChangeThatWasTakenByHalfIsTakenBackByAll(t *testing.T) {
+	w := newWorld(t)
+	a, b := document(version, `{"apiServerURL": "https://a"}`), document(version, `{"apiServerURL": "https://b"}`)
+	require.NoError(t, w.event(a))
+	w.refuse = errors.New("not now")
+	require.Error(t, w.event(b))
+	w.refuse = nil
+	require.NoError(t, w.event(a))
+	assert.Equal(t, []string{"https://a", "https://b", "https://a"}, w.told)
+}
+
 func TestWarningsAreLoggedOnceForEachState(t *testing.T) {
 	hook := logrustest.NewGlobal()
 	defer hook.Reset()
