@@ -179,11 +179,8 @@ func decideGranted(in input, cluster *fleet.Cluster, d *decision) decision {
 	case !in.placed[cluster.UID], ofEarlierHub(in.request):
 		return decision{outcome: skip}
 	}
-	keep := decision{outcome: grant, cluster: cluster, reason: reasonGranted}
-	if pinned, err := registration.PinOf(cluster.Annotations); err == nil && pinned == nil {
-		keep.pin = offeredPin(in.request)
-	}
-	return keep
+	// The pin stays as it is: who took it off wants the next request to bind the cluster anew, not this one.
+	return decision{outcome: grant, cluster: cluster, reason: reasonGranted}
 }
 
 // ofEarlierHub says that a hub before this one granted the request. To grant it anew would take its agent's account away,

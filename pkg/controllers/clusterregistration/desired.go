@@ -144,7 +144,8 @@ func grantObjects(in input, cluster *fleet.Cluster) []runtime.Object {
 // accessObjects let the import account read the one credential that is for this request.
 func accessObjects(in input, cluster *fleet.Cluster) []runtime.Object {
 	r := in.request
-	name := names.CredentialAccess(r.Name)
+	// By the account's name, which no other request has: two of one name in two workspaces would take it from each other.
+	name := names.CredentialAccess(account(r))
 	return []runtime.Object{
 		&rbacv1.Role{
 			ObjectMeta: grantMeta(r, cluster, in.namespaces.Registration, name),
