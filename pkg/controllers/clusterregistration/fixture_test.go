@@ -1,0 +1,335 @@
+package clusterregistration
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/controllers/controllertest"
+	"github.com/rancher/fleet/pkg/desired"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+const (
+	workspace = "fleet-default"
+	edge      = "edge"
+	place     = "cluster-fleet-default-edge"
+	client    = "client-of-edge"
+	hubUID    = "uid-of-the-hub"
+	// importUID is the UID of the account behind the token of a test.
+	importUID = "uid-of-import-account"
+	tokenUID  = "uid-of-token"
+	edgeUID   = "uid-of-edge"
+	downUID   = "uid-of-the-downstream-cluster"
+)
+
+var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func hubNames() names.Namespaces { return names.NamespacesOf(names.DefaultSystemNamespace) }
+
+// agentKey is the key of the agent of a test, otherKey that of somebody else.
+var agentKey, otherKey = newKey(), newKey()
+
+func newKey() registration.Identity {
+	id, err := registration.NewIdentity()
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+type change[T any] func(T)
+
+func with[T any](obj T, changes ...change[T]) T {
+	for _, f := range changes {
+		f(obj)
+	}
+	return obj
+}
+
+func cluster(changes ...change[*fleet.Cluster]) *fleet.Cluster {
+	return with(&fleet.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: edge, UID: edgeUID, CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+		Spec:       fleet.ClusterSpec{ClientID: client, KubeConfigSecret: "kubeconfig"},
+		Status:     fleet.ClusterStatus{Namespace: place},
+	}, changes...)
+}
+
+func pinnedTo(id registration.Identity, clusterUID string) change[*fleet.Cluster] {
+	return annotated(names.IdentityAnnotation, registration.Pin{Fingerprint: id.Fingerprint(), ClusterUID: clusterUID}.Annotation())
+}
+
+func importedWith(accountUID, clusterUID string) change[*fleet.Cluster] {
+	return annotated(names.ImportAnnotation, registration.Import{AccountUID: accountUID, ClusterUID: clusterUID, Time: now}.Annotation())
+}
+
+func annotated(key, value string) change[*fleet.Cluster] {
+	return func(c *fleet.Cluster) {
+		if c.Annotations == nil {
+			c.Annotations = map[string]string{}
+		}
+		c.Annotations[key] = value
+	}
+}
+
+// request is what the agent of edge asks, with its key.
+func request(changes ...change[*fleet.ClusterRegistration]) *fleet.ClusterRegistration {
+	return with(&fleet.ClusterRegistration{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: workspace, Name: "request-1", UID: "uid-of-request-1", CreationTimestamp: metav1.NewTime(now),
+			Labels: map[string]string{names.RegistrationTokenLabel: "import-token-edge"},
+		},
+		Spec: fleet.ClusterRegistrationSpec{
+			ClientID: client, ClientRandom: "random",
+			Identity: &fleet.RegistrationIdentity{PublicKey: agentKey.PublicKey(), ClusterUID: downUID},
+		},
+	}, changes...)
+}
+
+func named(name string) change[*fleet.ClusterRegistration] {
+	return func(r *fleet.ClusterRegistration) { r.Name, r.UID = name, types.UID("uid-of-"+name) }
+}
+
+func keyless(r *fleet.ClusterRegistration) { r.Spec.Identity = nil }
+
+func withKey(id registration.Identity, clusterUID string) change[*fleet.ClusterRegistration] {
+	return func(r *fleet.ClusterRegistration) {
+		r.Spec.Identity = &fleet.RegistrationIdentity{PublicKey: id.PublicKey(), ClusterUID: clusterUID}
+	}
+}
+
+func decidedBy(decision string) change[*fleet.ClusterRegistration] {
+	return func(r *fleet.ClusterRegistration) {
+		r.Status.Approval = &fleet.RegistrationApproval{Decision: decision, By: "ann", Reason: "because"}
+	}
+}
+
+// granted is a request that this hub has granted for edge.
+func granted(r *fleet.ClusterRegistration) {
+	r.Status.ClusterName, r.Status.Granted = edge, true
+	setTrue(r, fleet.RegistrationConditionGranted)
+}
+
+func used(r *fleet.ClusterRegistration) { setTrue(r, fleet.RegistrationConditionCredentialUsed) }
+
+// token is the hub's own for edge.
+func token(changes ...change[*fleet.ClusterRegistrationToken]) *fleet.ClusterRegistrationToken {
+	return with(&fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{
+		Namespace: workspace, Name: "import-token-edge", UID: tokenUID, CreationTimestamp: metav1.NewTime(now.Add(-time.Minute)),
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "fleet.cattle.io/v1alpha1", Kind: "Cluster", Name: edge, UID: edgeUID}},
+	}}, changes...)
+}
+
+// ofAPerson is a token that nobody but a person made.
+func ofAPerson(t *fleet.ClusterRegistrationToken) {
+	t.Name, t.OwnerReferences = "shared", nil
+}
+
+func importAccount(t *fleet.ClusterRegistrationToken) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
+		Namespace: hubNames().Registration, Name: names.Account(t.Name, string(t.UID)), UID: importUID,
+		Annotations: map[string]string{names.OwnerAnnotation: "ClusterRegistrationToken/" + t.Namespace + "/" + t.Name + "/" + string(t.UID)},
+	}}
+}
+
+func placeOf(uid string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: place, Annotations: map[string]string{
+		names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: edge,
+		names.OwnerAnnotation: "Cluster/" + workspace + "/" + edge + "/" + uid,
+	}}}
+}
+
+// hub is the controller over memory.
+type hub struct {
+	*handler
+	registrations *controllertest.Controller[*fleet.ClusterRegistration, *fleet.ClusterRegistrationList]
+	clusters      *controllertest.Controller[*fleet.Cluster, *fleet.ClusterList]
+	tokens        *controllertest.Controller[*fleet.ClusterRegistrationToken, *fleet.ClusterRegistrationTokenList]
+	accounts      *controllertest.Controller[*corev1.ServiceAccount, *corev1.ServiceAccountList]
+	secrets       *controllertest.Controller[*corev1.Secret, *corev1.SecretList]
+	namespaces    *controllertest.ClusterController[*corev1.Namespace, *corev1.NamespaceList]
+	granted       *memorySet
+	access        *memorySet
+	source        *config.Source
+	minted        []string
+	fails         map[string]error
+	calls         []string
+}
+
+func newHub(t *testing.T) *hub {
+	t.Helper()
+	const group = "fleet.cattle.io"
+	h := &hub{
+		registrations: controllertest.New[*fleet.ClusterRegistration, *fleet.ClusterRegistrationList](group, "clusterregistrations"),
+		clusters:      controllertest.New[*fleet.Cluster, *fleet.ClusterList](group, "clusters"),
+		tokens:        controllertest.New[*fleet.ClusterRegistrationToken, *fleet.ClusterRegistrationTokenList](group, "clusterregistrationtokens"),
+		accounts:      controllertest.New[*corev1.ServiceAccount, *corev1.ServiceAccountList]("", "serviceaccounts"),
+		secrets:       controllertest.New[*corev1.Secret, *corev1.SecretList]("", "secrets"),
+		namespaces:    controllertest.NewCluster[*corev1.Namespace, *corev1.NamespaceList]("", "namespaces"),
+		source:        config.NewSource("v1"),
+		fails:         map[string]error{},
+	}
+	deps := Deps{
+		Registrations: h.registrations, Clusters: h.clusters, Tokens: h.tokens, Accounts: h.accounts, Secrets: h.secrets,
+		Namespaces: h.namespaces, Clients: h.tokenRequests(), Config: h.source, Names: hubNames(),
+		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID,
+	}
+	h.granted, h.access = newSet(h, "grant"), newSet(h, "access")
+	h.handler = &handler{Deps: deps, minter: &minter{Deps: deps, hubUID: hubUID}, grants: h.granted, access: h.access, ctx: context.Background()}
+	addIndexers(deps)
+	h.registrations.Fail, h.clusters.Fail, h.secrets.Fail = h.script("ClusterRegistration"), h.script("Cluster"), h.script("Secret")
+	return h
+}
+
+// joining is a hub with everything that a request of edge needs.
+func joining(t *testing.T, changes ...change[*fleet.ClusterRegistration]) *hub {
+	t.Helper()
+	h := newHub(t)
+	h.clusters.Add(cluster())
+	h.namespaces.Add(placeOf(edgeUID))
+	h.tokens.Add(token())
+	h.accounts.Add(importAccount(token()))
+	h.registrations.Add(request(changes...))
+	return h
+}
+
+func (h *hub) script(kind string) func(verb, key string) error {
+	return func(verb, key string) error {
+		call := verb + " " + kind + " " + key
+		if verb != "get" {
+			h.calls = append(h.calls, call)
+		}
+		return h.fails[call]
+	}
+}
+
+// writes are the calls that change something, in their order, since the last time this was asked.
+func (h *hub) writes() []string {
+	calls := h.calls
+	h.calls = nil
+	return calls
+}
+
+// tokenRequests answers requests for tokens of accounts that exist.
+func (h *hub) tokenRequests() *fake.Clientset {
+	clients := fake.NewClientset()
+	clients.PrependReactor("create", "serviceaccounts", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		create, ok := action.(clienttesting.CreateActionImpl)
+		if !ok || action.GetSubresource() != "token" {
+			return false, nil, nil
+		}
+		if err := h.script("token of")("create", action.GetNamespace()+"/"+create.Name); err != nil {
+			return true, nil, err
+		}
+		account := h.accounts.Live(action.GetNamespace(), create.Name)
+		if account == nil {
+			return true, nil, fmt.Errorf("there is no account %s", create.Name)
+		}
+		ask := create.Object.(*authenticationv1.TokenRequest)
+		h.minted = append(h.minted, jwt(fmt.Sprint(len(h.minted)+1), string(account.UID)))
+		ask.Status = authenticationv1.TokenRequestStatus{
+			Token:               h.minted[len(h.minted)-1],
+			ExpirationTimestamp: metav1.NewTime(now.Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second)),
+		}
+		return true, ask, nil
+	})
+	return clients
+}
+
+func jwt(id, accountUID string) string {
+	claims, _ := json.Marshal(map[string]any{
+		"jti": id, "sub": "system:serviceaccount:agents:a",
+		"kubernetes.io": map[string]any{"serviceaccount": map[string]string{"name": "a", "uid": accountUID}},
+	})
+	return "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".c2ln"
+}
+
+// look runs the handler once, with the request as the cache has it.
+func (h *hub) look(t *testing.T, name string) error {
+	t.Helper()
+	r, err := found(h.registrations.Cache().Get(workspace, name))
+	require.NoError(t, err)
+	_, err = h.onChange(workspace+"/"+name, r)
+	return err
+}
+
+func (h *hub) live(name string) *fleet.ClusterRegistration {
+	return h.registrations.Live(workspace, name)
+}
+
+// memorySet stands in for an apply set: it writes what differs, and puts accounts where the handler looks for them.
+type memorySet struct {
+	hub  *hub
+	name string
+	has  map[string][]runtime.Object
+}
+
+func newSet(h *hub, name string) *memorySet {
+	return &memorySet{hub: h, name: name, has: map[string][]runtime.Object{}}
+}
+
+func (s *memorySet) Apply(_ context.Context, owner desired.Owner, objs ...runtime.Object) error {
+	key := owner.GetNamespace() + "/" + owner.GetName()
+	if reflect.DeepEqual(s.has[key], objs) && s.complete(objs) {
+		return nil
+	}
+	if err := s.hub.script(s.name)("apply", key); err != nil {
+		return err
+	}
+	s.has[key] = objs
+	for _, obj := range objs {
+		if account, ok := obj.(*corev1.ServiceAccount); ok && s.hub.accounts.Live(account.Namespace, account.Name) == nil {
+			s.hub.accounts.Add(account)
+		}
+	}
+	return nil
+}
+
+func (s *memorySet) complete(objs []runtime.Object) bool {
+	for _, obj := range objs {
+		if account, ok := obj.(*corev1.ServiceAccount); ok && s.hub.accounts.Live(account.Namespace, account.Name) == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *memorySet) Remove(_ context.Context, kind schema.GroupVersionKind, namespace, name string) error {
+	key := namespace + "/" + name
+	if len(s.has[key]) == 0 || kind != registrationKind {
+		return nil
+	}
+	if err := s.hub.script(s.name)("remove", key); err != nil {
+		return err
+	}
+	for _, obj := range s.has[key] {
+		if account, ok := obj.(*corev1.ServiceAccount); ok {
+			s.hub.accounts.Remove(account.Namespace, account.Name)
+		}
+	}
+	delete(s.has, key)
+	return nil
+}
+
+func setTrue(r *fleet.ClusterRegistration, kind string) {
+	conditions.SetCondition(&r.Status.Conditions, kind, metav1.ConditionTrue, "Test", "", now)
+}

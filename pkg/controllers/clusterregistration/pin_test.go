@@ -1,0 +1,86 @@
+package clusterregistration
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+func TestIdentityIsBoundNotClaimed(t *testing.T) {
+	mine := &registration.Pin{Fingerprint: agentKey.Fingerprint(), ClusterUID: downUID}
+	bound := pinnedTo(agentKey, downUID)
+	boundToOther := pinnedTo(otherKey, downUID)
+	imported := importedWith(importUID, downUID)
+	spent := func(in *input) { in.tokenSpent = true }
+	nothing := func(*input) {}
+	cases := map[string]struct {
+		request *fleet.ClusterRegistration
+		cluster *fleet.Cluster
+		more    change[*input]
+		granted bool
+		pin     *registration.Pin
+	}{
+		"first bind":                             {request(), cluster(), nothing, true, mine},
+		"first, without a key":                   {request(keyless), cluster(), nothing, true, nil},
+		"same key":                               {request(), cluster(bound), nothing, true, nil},
+		"other key":                              {request(withKey(otherKey, downUID)), cluster(bound), nothing, false, nil},
+		"same key from another cluster":          {request(withKey(agentKey, "uid-of-a-copy")), cluster(bound), nothing, false, nil},
+		"no key against a pin":                   {request(keyless), cluster(bound), nothing, false, nil},
+		"approved, but not to replace":           {request(decidedBy("approve")), cluster(boundToOther), nothing, false, nil},
+		"approved to replace":                    {request(decidedBy("replace")), cluster(boundToOther), nothing, true, mine},
+		"denied":                                 {request(decidedBy("deny")), cluster(bound), nothing, false, nil},
+		"other key, proven by import":            {request(), cluster(boundToOther, imported), nothing, true, mine},
+		"no key, proven by import":               {request(keyless), cluster(boundToOther, imported), nothing, true, nil},
+		"the import was of another cluster":      {request(withKey(agentKey, "uid-of-a-copy")), cluster(boundToOther, imported), nothing, false, nil},
+		"the import had another account":         {request(), cluster(boundToOther, importedWith("uid-of-an-earlier-one", downUID)), nothing, false, nil},
+		"the account is spent":                   {request(), cluster(boundToOther, imported), spent, false, nil},
+		"spent, but the key is known":            {request(), cluster(bound, imported), spent, true, nil},
+		"a person's token on an imported":        {request(), cluster(boundToOther, imported), func(in *input) { in.token, in.tokenOwner = token(ofAPerson), "" }, false, nil},
+		"the pin cannot be read":                 {request(), cluster(annotated(names.IdentityAnnotation, "{}")), nothing, false, nil},
+		"the record of the import is unreadable": {request(), cluster(boundToOther, annotated(names.ImportAnnotation, "{")), nothing, false, nil},
+	}
+	for name, test := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := decide(asked(test.request, toCluster(test.cluster), test.more))
+			if !test.granted {
+				assert.NotEqual(t, grant, d.outcome)
+				assert.Nil(t, d.pin)
+				return
+			}
+			require.Equal(t, grant, d.outcome, d.message)
+			assert.Equal(t, test.pin, d.pin)
+		})
+	}
+}
+
+func TestAConflictSaysWhoIsBoundAndWhatToDo(t *testing.T) {
+	d := decide(asked(request(), toCluster(cluster(pinnedTo(otherKey, "uid-bound")))))
+	assert.Equal(t, "IdentityConflict", d.reason)
+	for _, part := range []string{
+		otherKey.Fingerprint(), "uid-bound", agentKey.Fingerprint(), downUID,
+		"fleet registration approve --replace request-1", "fleet registration deny request-1",
+	} {
+		assert.Contains(t, d.message, part)
+	}
+	d = decide(asked(request(keyless), toCluster(cluster(pinnedTo(otherKey, "uid-bound")))))
+	assert.Contains(t, d.message, "no key")
+}
+
+// An unreadable pin must not pass for none.
+func TestAnUnreadablePinIsAConflictThatNamesTheAnnotation(t *testing.T) {
+	d := decide(asked(request(), toCluster(cluster(annotated(names.IdentityAnnotation, "nonsense")))))
+	assert.Equal(t, "IdentityConflict", d.reason)
+	assert.Contains(t, d.message, names.IdentityAnnotation)
+}
+
+// To take the pin off is how a person lets the next request bind the cluster anew.
+func TestAGrantDoesNotBindAgainWhatAPersonUnbound(t *testing.T) {
+	d := decide(asked(request(granted), toCluster(cluster())))
+	require.Equal(t, grant, d.outcome)
+	assert.Nil(t, d.pin)
+}
