@@ -115,3 +115,21 @@ func TestACrashDuringAnotherRegistrationLeadsToOneMoreRequest(t *testing.T) {
 		})
 	}
 }
+
+// The credential was stored, but the crash came before the request was forgotten; then that credential is refused. The
+// old request would never be answered again.
+func TestARequestThatWasAnsweredIsNotResumed(t *testing.T) {
+	h := newHub(t, hubtest.Options{})
+	w := newWorld(t)
+	w.putBootstrap(h.Bootstrap())
+	died, revive := crashAfter(4, w.Server, h.Server)
+	victim := w.startWith(brisk, collects(h))
+	<-died
+	victim.stop()
+	revive()
+	require.NotEqual(t, attempt{}, attemptOf(w.secret(names.AgentIdentitySecret).Data), "the crash came too late for this test")
+	h.Revoke(w.stored().token)
+
+	w.registered(w.startWith(brisk, collects(h)))
+	assert.Len(t, h.Requests(), 2)
+}

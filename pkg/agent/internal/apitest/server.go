@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -172,7 +173,7 @@ func (s *Server) Get(resource, namespace, name string, out any) bool {
 	return runtime.DefaultUnstructuredConverter.FromUnstructured(u.DeepCopy().Object, out) == nil
 }
 
-// Names are those of a resource in a namespace.
+// Names are those of a resource in a namespace, sorted.
 func (s *Server) Names(resource, namespace string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,6 +183,7 @@ func (s *Server) Names(resource, namespace string) []string {
 			out = append(out, u.GetName())
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
