@@ -2,6 +2,7 @@ package register
 
 import (
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -158,10 +159,9 @@ func TestAStoredCredentialIsReplacedInOneWrite(t *testing.T) {
 func TestAStoreThatFailsLosesNoCredential(t *testing.T) {
 	h := newHub(t, hubtest.Options{})
 	w := newWorld(t)
-	failures := 3
+	var failures atomic.Int64
 	w.Guard("store", func(c apitest.Call) int {
-		if c.On("create", secrets) && failures > 0 && string(c.Body) != "" && contains(c.Body, registration.KeyKubeconfig) {
-			failures--
+		if c.On("create", secrets) && contains(c.Body, registration.KeyKubeconfig) && failures.Add(1) <= 3 {
 			return http.StatusInternalServerError
 		}
 		return 0
@@ -175,10 +175,9 @@ func TestASecretThatChangesWhileItIsDroppedIsANewOrder(t *testing.T) {
 	h := newHub(t, hubtest.Options{})
 	w := newWorld(t)
 	second := h.Bootstrap()
-	changed := false
+	var changed atomic.Bool
 	w.Guard("race", func(c apitest.Call) int {
-		if c.On("delete", secrets) && c.Name == names.AgentBootstrapSecret && !changed {
-			changed = true
+		if c.On("delete", secrets) && c.Name == names.AgentBootstrapSecret && changed.CompareAndSwap(false, true) {
 			w.putBootstrap(second)
 		}
 		return 0
