@@ -86,9 +86,11 @@ func Await(ctx context.Context, what string, done func(ctx context.Context) (ok 
 	var seen string
 	err := wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
 		ok, now, err := done(ctx)
-		if err != nil && ctx.Err() == nil {
-			seen = err.Error() // a server that is down may come back
-			return false, nil
+		if err != nil {
+			if ctx.Err() == nil { // else the end of the wait cut the look short, and it says nothing
+				seen = err.Error()
+			}
+			return false, nil // a server that is down may come back
 		}
 		seen = now
 		return ok, nil

@@ -151,4 +151,3 @@ func (s *Stage) StopProcesses(grace time.Duration) error {
 	}
 	return nil
 }
-

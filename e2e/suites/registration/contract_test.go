@@ -20,7 +20,9 @@ type row struct {
 	when, remark string
 }
 
-func (r row) String() string { return fmt.Sprintf("| %s | %s | %s | %s |", r.namespace, r.kind, r.name, r.when) }
+func (r row) String() string {
+	return fmt.Sprintf("| %s | %s | %s | %s |", r.namespace, r.kind, r.name, r.when)
+}
 
 // literal says that a row names one object and no pattern.
 func (r row) literal() bool { return !strings.Contains(r.name, "<") }

@@ -2,6 +2,7 @@ package registration_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -74,7 +75,28 @@ func (w *world) start(ctx context.Context, hub *stage.Cluster) (err error) {
 			return err
 		})
 	}
-	return joins.Wait()
+	if err := joins.Wait(); err != nil {
+		return err
+	}
+	return w.awaitRest(ctx)
+}
+
+// awaitRest waits for what follows a join: the agent's bundle, and the end of what carried its credential.
+func (w *world) awaitRest(ctx context.Context) error {
+	return stage.Await(ctx, "the hub to have cleared up after the joins", func(ctx context.Context) (bool, string, error) {
+		requests, err := stage.List[fleet.ClusterRegistration](ctx, w.Hub, stage.Registrations, "")
+		if err != nil {
+			return false, "", err
+		}
+		for _, r := range requests {
+			ready := stage.Condition(r.Status.Conditions, fleet.RegistrationConditionCredentialReady)
+			if ready == nil || ready.Reason != "InUse" {
+				return false, r.Name + stage.Conditions(r.Status.Conditions), nil
+			}
+		}
+		bundles, err := stage.List[fleet.Bundle](ctx, w.Hub, stage.Bundles, "")
+		return len(requests) == 3 && len(bundles) == 3, fmt.Sprintf("%d requests, %d bundles", len(requests), len(bundles)), err
+	})
 }
 
 func (w *world) lookBefore(ctx context.Context, planes ...*stage.Cluster) error {
@@ -158,4 +180,27 @@ func (w *world) cluster(name string) (plane *stage.Cluster, workspace, agentName
 		return w.edge2, stage.Workspace, stage.SystemNamespace
 	}
 	return w.Hub, stage.LocalWorkspace, stage.LocalAgentNamespace
+}
+
+// leaveAsFound waits at the end of the test until the hub has exactly the objects that it has now.
+func (b *bed) leaveAsFound(t *testing.T) {
+	t.Helper()
+	found := snapshot(t, b.Hub)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), leaving)
+		defer cancel()
+		require.NoError(t, b.awaitSame(ctx, found))
+	})
+}
+
+// awaitSame waits until the hub has the objects of a snapshot and no others.
+func (b *bed) awaitSame(ctx context.Context, found stage.Snapshot) error {
+	return stage.Await(ctx, "the hub to have the objects that it had before", func(ctx context.Context) (bool, string, error) {
+		now, err := b.Hub.Snapshot(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		more, less := now.Without(found), found.Without(now)
+		return len(more)+len(less) == 0, "in addition:\n" + stage.Lines(more) + "missing:\n" + stage.Lines(less), nil
+	})
 }
