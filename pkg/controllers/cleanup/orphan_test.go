@@ -182,6 +182,31 @@ func TestCredentialStaysUntilItIsUsed(t *testing.T) {
 	assert.Zero(t, w.secrets.Len())
 }
 
+func TestWhatWasMadeAnewMeanwhileStays(t *testing.T) {
+	w := newWorld(t)
+	before := meta(hub.Registration, "x", owner(kindRegistration, "r", "1"))
+	before.UID = "before"
+	after := *before.DeepCopy()
+	after.UID = "after"
+	w.accounts.Add(&corev1.ServiceAccount{ObjectMeta: after})
+	w.secrets.Add(&corev1.Secret{ObjectMeta: after})
+	w.roles.Add(&rbacv1.Role{ObjectMeta: after})
+	w.roleBindings.Add(&rbacv1.RoleBinding{ObjectMeta: after})
+	before.Namespace, after.Namespace = "", ""
+	w.clusterRoles.Add(&rbacv1.ClusterRole{ObjectMeta: after})
+	w.clusterRoleBindings.Add(&rbacv1.ClusterRoleBinding{ObjectMeta: after})
+	require.NoError(t, w.clusterRole(&rbacv1.ClusterRole{ObjectMeta: before}))
+	require.NoError(t, w.clusterRoleBinding(&rbacv1.ClusterRoleBinding{ObjectMeta: before}))
+	before.Namespace = hub.Registration
+	require.NoError(t, w.account(&corev1.ServiceAccount{ObjectMeta: before}))
+	require.NoError(t, w.role(&rbacv1.Role{ObjectMeta: before}))
+	require.NoError(t, w.roleBinding(&rbacv1.RoleBinding{ObjectMeta: before}))
+	_, err := w.secret(&corev1.Secret{ObjectMeta: before})
+	require.NoError(t, err)
+	assert.Len(t, w.writes(), 6, "each was tried")
+	assert.Equal(t, 6, w.accounts.Len()+w.secrets.Len()+w.roles.Len()+w.roleBindings.Len()+w.clusterRoles.Len()+w.clusterRoleBindings.Len())
+}
+
 func TestDoubtKeepsEverything(t *testing.T) {
 	w := newWorld(t)
 	gone := owner(kindRegistration, "r", "1")
