@@ -28,8 +28,9 @@ const (
 	leaving = time.Minute
 	// grace is how long a process may take to end.
 	grace = 20 * time.Second
-	// heartbeat is short, so that what follows from a heartbeat follows in seconds.
-	heartbeat = "2s"
+	// heartbeat is short, so that what follows from it follows in seconds; three missed ones are silence, which a busy
+	// machine must not bring about.
+	heartbeat = "3s"
 )
 
 // election lets a new leader take over in seconds, and leaves room for a machine that is busy.

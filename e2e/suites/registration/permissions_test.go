@@ -282,7 +282,7 @@ func TestTheHubCannotMakeItselfMore(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err), "a binding to %s: %v", role, err)
 	}
 	// The attempt itself is sound: what the hub has it may give away.
-	_, err = hub.Kube.RbacV1().ClusterRoles().Create(t.Context(), clusterRole("probe", held()), dry)
+	_, err = hub.Kube.RbacV1().ClusterRoles().Create(t.Context(), clusterRole("probe", ownRule()), dry)
 	require.NoError(t, err)
 }
 

@@ -22,8 +22,8 @@ func everythingElse() map[string]rbacv1.PolicyRule {
 	}
 }
 
-// held is a rule that the hub has itself.
-func held() rbacv1.PolicyRule {
+// ownRule is a rule that the hub has itself.
+func ownRule() rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{"fleet.cattle.io"}, Resources: []string{"clusterregistrationtokens"}, Verbs: []string{"register"}}
 }
 
