@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -24,6 +25,9 @@ const (
 	LocalWorkspace        = "fleet-local"
 	Workspace             = "fleet-default"
 )
+
+// controllerDeployment is the hub's Deployment.
+const controllerDeployment = "fleet-controller"
 
 // accountLife is how long the tokens live that the stage gives its processes.
 const accountLife = 24 * time.Hour
@@ -91,19 +95,25 @@ func (s *Stage) Binary() string {
 	return filepath.Join(s.Root, "bin", "fleet")
 }
 
-// StartController runs the hub's controller with the rights of its chart and no others. Like all processes of the stage
-// it runs until it is stopped: ctx bounds the start only.
+// StartController runs the hub's controller as its Deployment says, with the rights of its chart and no others. Like all
+// processes of the stage it runs until it is stopped: ctx bounds the start only.
 func (s *Stage) StartController(ctx context.Context, args ...string) (*proc.Process, error) {
 	return s.StartControllerAs(ctx, "controller", args...)
 }
 
-// StartControllerAs is StartController under a name of its own, for hubs with several.
-func (s *Stage) StartControllerAs(ctx context.Context, name string, args ...string) (*proc.Process, error) {
-	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, "fleet-controller", s.HubURL, s.HubCA)
+// StartControllerAs is StartController in a pod of another name, for hubs with several.
+func (s *Stage) StartControllerAs(ctx context.Context, podName string, args ...string) (*proc.Process, error) {
+	deployment, err := s.Hub.Kube.AppsV1().Deployments(SystemNamespace).Get(ctx, controllerDeployment, metav1.GetOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the hub's chart is not installed: %w", err)
+	}
+	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, deployment.Spec.Template.Spec.ServiceAccountName, s.HubURL, s.HubCA)
 	if err != nil {
 		return nil, err
 	}
-	return s.start(ctx, s.Hub, name, nil, append([]string{"controller", "--kubeconfig", kubeconfig, "--namespace", SystemNamespace}, args...)...)
+	all := []string{"controller", "--kubeconfig", kubeconfig, "--namespace", SystemNamespace}
+	all = append(append(all, deployment.Spec.Template.Spec.Containers[0].Args...), args...)
+	return s.start(ctx, s.Hub, podName, podEnv(deployment, SystemNamespace, podName), all...)
 }
 
 func (s *Stage) start(ctx context.Context, cluster *Cluster, name string, env []string, args ...string) (*proc.Process, error) {
