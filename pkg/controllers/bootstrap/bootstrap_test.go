@@ -130,7 +130,7 @@ func TestDisabledBootstrapTouchesNothing(t *testing.T) {
 func TestMissingTokenIsSaidOnceAndWaitedFor(t *testing.T) {
 	w := newWorld(t, enabled, account())
 	require.NoError(t, w.pass())
-	assert.Contains(t, <-w.events.Events, "is missing")
+	assert.Contains(t, w.event(t), "is missing")
 	assert.Nil(t, w.kubeconfig())
 	assert.Len(t, w.applied, 2, "the Cluster shows that it waits")
 	require.NoError(t, w.pass())
@@ -138,7 +138,7 @@ func TestMissingTokenIsSaidOnceAndWaitedFor(t *testing.T) {
 
 	w.secrets.Add(tokenSecret(""))
 	require.NoError(t, w.pass())
-	assert.Contains(t, <-w.events.Events, "kube-controller-manager")
+	assert.Contains(t, w.event(t), "kube-controller-manager")
 
 	w.secrets.Add(tokenSecret("secret-token"))
 	require.NoError(t, w.pass())
@@ -149,7 +149,7 @@ func TestMissingTokenIsSaidOnceAndWaitedFor(t *testing.T) {
 	before := w.kubeconfig()
 	w.secrets.Add(wrong)
 	require.NoError(t, w.pass())
-	assert.Contains(t, <-w.events.Events, names.BootstrapAccount)
+	assert.Contains(t, w.event(t), names.BootstrapAccount)
 	assert.Equal(t, before, w.kubeconfig(), "what is there stays")
 }
 
@@ -186,7 +186,7 @@ func TestOwnCredentialOfAPluginIsNotUsed(t *testing.T) {
 	w := newWorld(t, enabled)
 	w.Hub = &rest.Config{Host: "https://hub", ExecProvider: &clientcmdapi.ExecConfig{Command: "login"}}
 	require.NoError(t, w.pass())
-	assert.Contains(t, <-w.events.Events, "program or a plugin")
+	assert.Contains(t, w.event(t), "program or a plugin")
 	assert.Nil(t, w.kubeconfig())
 }
 

@@ -99,3 +99,15 @@ func tokenSecret(token string) *corev1.Secret {
 func (w *world) kubeconfig() *corev1.Secret {
 	return w.secrets.Live(workspace, names.LocalKubeconfigSecret)
 }
+
+// event is the event that was just sent; it does not wait for one.
+func (w *world) event(t *testing.T) string {
+	t.Helper()
+	select {
+	case event := <-w.events.Events:
+		return event
+	default:
+		require.Fail(t, "no event")
+		return ""
+	}
+}

@@ -205,3 +205,15 @@ func roleOf(t *testing.T, objs []runtime.Object) *rbacv1.Role {
 	require.Fail(t, "no Role")
 	return nil
 }
+
+// event is the event that was just sent; it does not wait for one.
+func (w *world) event(t *testing.T) string {
+	t.Helper()
+	select {
+	case event := <-w.events.Events:
+		return event
+	default:
+		require.Fail(t, "no event")
+		return ""
+	}
+}

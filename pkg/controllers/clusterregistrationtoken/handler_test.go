@@ -236,6 +236,19 @@ func TestFailureIsInTheStatusAndTriedAgain(t *testing.T) {
 	}
 }
 
+func TestAnotherWriterIsNoFailureToShow(t *testing.T) {
+	w := newWorld(t, withURL)
+	w.tokens.Add(token("t", time.Hour))
+	w.secrets.Fail = func(verb, key string) error {
+		if verb == "create" {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "secrets"}, key)
+		}
+		return nil
+	}
+	require.Error(t, w.pass("t"), "it is tried again")
+	assert.Empty(t, w.liveToken("t").Status.Conditions)
+}
+
 func TestTokensWithoutAnEndAreRefusedWhereOneIsRequired(t *testing.T) {
 	notFound := apierrors.NewNotFound(schema.GroupResource{Resource: "clusterregistrationtokens"}, "t")
 	for name, test := range map[string]struct {
@@ -268,7 +281,7 @@ func TestTokensWithoutAnEndAreRefusedWhereOneIsRequired(t *testing.T) {
 			assert.Equal(t, test.fails, err != nil, "%v", err)
 			assert.Equal(t, test.deleted, w.liveToken("t") == nil)
 			if test.deleted {
-				assert.Contains(t, <-w.events.Events, "controller.registrationTokenTTL.required")
+				assert.Contains(t, w.event(t), "controller.registrationTokenTTL.required")
 			}
 		})
 	}
