@@ -3,16 +3,11 @@ package clusterimport
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -22,7 +17,6 @@ import (
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
-	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -69,14 +63,9 @@ type handler struct {
 // Register starts the controller with the factories behind deps. The returned function works on foreign clusters until
 // its context ends.
 func Register(ctx context.Context, deps Deps) func(context.Context) {
-	h := &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}}
+	h := newHandler(deps)
 	h.queue = kube.NewQueue(handlerName, workers, retryFirst, retryLast, h.work)
-	deps.Clusters.Cache().AddIndexer(clustersBySecret, func(c *fleet.Cluster) ([]string, error) {
-		if c.Spec.KubeConfigSecret == "" {
-			return nil, nil
-		}
-		return []string{secretNamespace(c) + "/" + c.Spec.KubeConfigSecret}, nil
-	})
+	addIndexers(deps)
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
 	relatedresource.Watch(ctx, handlerName+"-secrets", h.clustersOfSecret, now, deps.Secrets)
@@ -86,75 +75,17 @@ func Register(ctx context.Context, deps Deps) func(context.Context) {
 	return h.queue.Run
 }
 
-func secretNamespace(c *fleet.Cluster) string {
-	if c.Spec.KubeConfigSecretNamespace != "" {
-		return c.Spec.KubeConfigSecretNamespace
-	}
-	return c.Namespace
+func newHandler(deps Deps) *handler {
+	return &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}}
 }
 
-// clustersOfSecret finds the clusters that a kubeconfig secret is for, and the one whose token's values it holds.
-func (h *handler) clustersOfSecret(namespace, name string, obj runtime.Object) ([]relatedresource.Key, error) {
-	clusters, err := h.Clusters.Cache().GetByIndex(clustersBySecret, namespace+"/"+name)
-	keys := make([]relatedresource.Key, 0, len(clusters)+1)
-	for _, c := range clusters {
-		keys = append(keys, relatedresource.NewKey(c.Namespace, c.Name))
-	}
-	if secret, ok := obj.(*corev1.Secret); ok && secret.Type == names.ValuesSecretType && strings.HasPrefix(name, importPrefix) {
-		token, tokenErr := h.Tokens.Cache().Get(namespace, name)
-		if tokenErr == nil {
-			more, _ := clusterOfToken(namespace, name, token)
-			keys = append(keys, more...)
+func addIndexers(deps Deps) {
+	deps.Clusters.Cache().AddIndexer(clustersBySecret, func(c *fleet.Cluster) ([]string, error) {
+		if c.Spec.KubeConfigSecret == "" {
+			return nil, nil
 		}
-	}
-	return keys, err
-}
-
-const importPrefix = "import-token-"
-
-func clusterOfToken(namespace, name string, obj runtime.Object) ([]relatedresource.Key, error) {
-	token, ok := obj.(*fleet.ClusterRegistrationToken)
-	if !ok || !strings.HasPrefix(name, importPrefix) {
-		return nil, nil
-	}
-	for _, ref := range token.OwnerReferences {
-		if ref.Kind == "Cluster" {
-			return []relatedresource.Key{{Namespace: namespace, Name: ref.Name}}, nil
-		}
-	}
-	return nil, nil
-}
-
-// clusterOfAccount finds the cluster that an import account is for: when the account goes before the agent registered,
-// the agent needs another.
-func (h *handler) clusterOfAccount(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	account, ok := obj.(*corev1.ServiceAccount)
-	if !ok || namespace != h.Names.Registration {
-		return nil, nil
-	}
-	owner, ok := names.ParseOwnerRef(account.Annotations[names.OwnerAnnotation])
-	if !ok || !strings.HasPrefix(owner.Name, importPrefix) {
-		return nil, nil
-	}
-	token, err := h.Tokens.Cache().Get(owner.Namespace, owner.Name)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a token that is gone is found by its own event
-	}
-	return clusterOfToken(owner.Namespace, owner.Name, token)
-}
-
-// onConfig has every cluster looked at again. Whether anything is to be done is decided for each on its own.
-func (h *handler) onConfig(context.Context, config.Config) error {
-	clusters, err := h.Clusters.Cache().List("", labels.Everything())
-	if err != nil {
-		return fmt.Errorf("listing clusters: %w", err)
-	}
-	for _, c := range clusters {
-		if c.Spec.KubeConfigSecret != "" {
-			h.Clusters.EnqueueAfter(c.Namespace, c.Name, 0)
-		}
-	}
-	return nil
+		return []string{secretNamespace(c) + "/" + c.Spec.KubeConfigSecret}, nil
+	})
 }
 
 func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, error) {
@@ -206,43 +137,4 @@ func (h *handler) tokenVersion(c *fleet.Cluster) string {
 		return string(token.UID)
 	}
 	return string(token.UID) + "/" + secret.ResourceVersion
-}
-
-func (h *handler) observe(cluster *fleet.Cluster) (facts, error) {
-	cfg := h.Config.Get()
-	f := facts{
-		cluster: cluster, config: cfg, namespaces: h.Names, now: h.Clock.Now(),
-		secretNamespace: secretNamespace(cluster),
-		imported:        cluster.Status.AgentDeployedGeneration != nil,
-	}
-	f.record, _ = registration.ImportOf(cluster.Annotations)
-	f.options, _, f.optionsError = agentmanifest.Effective(cluster, h.Settings(cfg))
-	if cluster.Spec.KubeConfigSecret == "" {
-		return f, nil
-	}
-	// A secret of a namespace that is not allowed is not even read.
-	if AllowedSecretNamespace(cluster.Namespace, f.secretNamespace) {
-		secret, err := h.Secrets.Cache().Get(f.secretNamespace, cluster.Spec.KubeConfigSecret)
-		if err != nil && !apierrors.IsNotFound(err) {
-			return f, fmt.Errorf("reading secret %s/%s: %w", f.secretNamespace, cluster.Spec.KubeConfigSecret, err)
-		}
-		if err == nil {
-			f.secret = secret
-		}
-	}
-	var err error
-	f.accountLives, err = h.accountLives(cluster, f.record)
-	return f, err
-}
-
-// accountLives says whether the agent can still use what the last import gave it.
-func (h *handler) accountLives(c *fleet.Cluster, record registration.Import) (bool, error) {
-	account, err := h.Accounts.Cache().Get(h.Names.Registration, names.Account(names.ImportToken(c.Name), record.TokenUID))
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("reading the import account: %w", err)
-	}
-	return string(account.UID) == record.AccountUID, nil
 }

@@ -20,9 +20,9 @@ func fingerprint(f facts, tokenVersion string) string {
 	if c.Status.AgentDeployedGeneration != nil {
 		deployed = *c.Status.AgentDeployedGeneration
 	}
-	return fmt.Sprint(
+	return fmt.Sprintln(
 		c.UID, c.Generation, c.Labels[names.ClusterManagementLabel], c.Annotations[names.ImportAnnotation],
-		c.Status.Namespace, deployed, c.Status.APIServerURL, c.Status.APIServerCAHash, c.Status.AgentTLSMode,
+		c.Status.Namespace, deployed, c.Status.AgentConfigChanged, c.Status.APIServerURL, c.Status.APIServerCAHash, c.Status.AgentTLSMode,
 		c.Status.GarbageCollectionInterval, c.Status.Agent.Namespace,
 		conditionsOf(c), secret, tokenVersion, f.accountLives, f.optionsError,
 		agentmanifest.Generation(f.options), f.config.APIServerURL, caHash(f.config.APIServerCA), f.config.AgentTLSMode,

@@ -40,7 +40,7 @@ func (h *handler) prune(ctx context.Context, f facts) error {
 // cluster that is merely named local keeps its agent.
 func (h *handler) teardown(ctx context.Context, f facts) error {
 	if f.secret == nil {
-		return h.reportTornDown(f)
+		return h.reportTornDown(f, "there is no kubeconfig to remove the agent with")
 	}
 	d, err := h.connect(f)
 	if err != nil {
@@ -53,16 +53,26 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 	}
 	if uid != h.HubUID {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warn("bootstrap.localAgentDisabled: the kubeconfig leads to another cluster than this hub; its agent is left alone")
-		return h.reportTornDown(f)
+		return h.reportTornDown(f, "the kubeconfig leads to another cluster than this hub, whose agent is left alone")
 	}
 	bundle := names.AgentBundle(f.cluster.Name)
 	if err := h.Bundles.Delete(f.cluster.Namespace, bundle, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting bundle %s: %w", bundle, err)
 	}
-	if err := deleteAgent(ctx, d, f.options.Namespace); err != nil {
-		return err
+	for _, namespace := range agentNamespaces(f) {
+		if err := deleteAgent(ctx, d, namespace); err != nil {
+			return err
+		}
 	}
-	return h.reportTornDown(f)
+	return h.reportTornDown(f, "the agent was removed")
+}
+
+// agentNamespaces are those that an agent was put into: the settings may have changed since.
+func agentNamespaces(f facts) []string {
+	if f.record.Namespace == "" {
+		return []string{f.options.Namespace}
+	}
+	return append([]string{f.record.Namespace}, f.record.Previous...)
 }
 
 // deleteAgent removes an agent's objects from a namespace, the Deployment first, so that nothing runs without its

@@ -16,6 +16,15 @@ func (h *handler) reportProblem(f facts, reason, message string) error {
 	return err
 }
 
+// reportHealthy takes back what was said of a trouble that is over without another import.
+func (h *handler) reportHealthy(f facts) error {
+	now := h.Clock.Now()
+	_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
+		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionTrue, reasonImported, "", now)
+	})
+	return err
+}
+
 // reportImported writes what was deployed. The migration flags are those of the wire; a reader of an older version takes
 // them for granted.
 func (h *handler) reportImported(f facts, p plan) error {
@@ -37,15 +46,15 @@ func (h *handler) reportImported(f facts, p plan) error {
 	return err
 }
 
-// reportTornDown clears what an import had written.
-func (h *handler) reportTornDown(f facts) error {
+// reportTornDown clears what an import had written, and says what became of the agent.
+func (h *handler) reportTornDown(f facts, what string) error {
 	now := h.Clock.Now()
 	_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 		status.Agent = fleet.AgentStatus{}
 		status.AgentDeployedGeneration = nil
 		status.AgentConfigChanged = false
-		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionFalse, "LocalAgentDisabled",
-			"bootstrap.localAgentDisabled is set; the agent was removed", now)
+		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionFalse, reasonTornDown,
+			"bootstrap.localAgentDisabled is set; "+what, now)
 	})
 	return err
 }

@@ -25,9 +25,29 @@ func (t *trouble) Unwrap() error { return t.err }
 // each time.
 var localPort = regexp.MustCompile(`(read|write|dial) (tcp|udp) \S+->`)
 
+// credentials are what a foreign cluster, or a proxy on the way, may repeat in its answer.
+var credentials = regexp.MustCompile(`eyJ[\w-]+\.[\w-]*\.?[\w-]*|(?i:bearer)\s+\S+`)
+
+// maxText bounds what a foreign cluster says.
+const maxText = 768
+
+// plain is what an error says, the same each time that the same happens, without credentials and not too long.
+func plain(err error) string {
+	text := err.Error()
+	if len(text) > 8*maxText {
+		text = text[:8*maxText]
+	}
+	text = localPort.ReplaceAllString(text, "$1 $2 ")
+	text = credentials.ReplaceAllString(text, "(a credential)")
+	if len(text) > maxText {
+		text = text[:maxText] + "..."
+	}
+	return strings.ToValidUTF8(text, "?")
+}
+
 // explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy.
 func explain(err error, secret string) (reason, message string) {
-	text := localPort.ReplaceAllString(err.Error(), "$1 $2 ")
+	text := plain(err)
 	var unknown x509.UnknownAuthorityError
 	var hostname x509.HostnameError
 	var netErr net.Error

@@ -1,0 +1,72 @@
+package clusterimport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// Keys of a kubeconfig secret.
+const (
+	keyKubeconfig = "value"
+	keyServerURL  = "apiServerURL"
+	keyServerCA   = "apiServerCA"
+)
+
+// target is where the agent shall report to.
+type target struct {
+	serverURL string
+	serverCA  []byte
+}
+
+// effectiveTarget is where the agent shall report to, or what keeps it from being known. URL and CA of the secret come
+// before those of the configuration, each on its own.
+func effectiveTarget(f facts) (target, *plan) {
+	wait := func(reason, format string, args ...any) (target, *plan) {
+		return target{}, &plan{action: await, reason: reason, message: fmt.Sprintf(format, args...)}
+	}
+	name := f.secretNamespace + "/" + f.cluster.Spec.KubeConfigSecret
+	switch {
+	case !AllowedSecretNamespace(f.cluster.Namespace, f.secretNamespace):
+		return wait(reasonSecretNamespace, "kubeConfigSecretNamespace %q is not an allowed Fleet namespace; put the secret into %s", f.secretNamespace, f.cluster.Namespace)
+	case f.secret == nil:
+		return wait(reasonNoSecret, "secret %s (spec.kubeConfigSecret) does not exist; the import starts as soon as it does", name)
+	case len(f.secret.Data[keyKubeconfig]) == 0:
+		return wait(reasonBadSecret, "secret %s has no kubeconfig under key %q", name, keyKubeconfig)
+	case f.config.AgentTLSMode != config.TLSStrict && f.config.AgentTLSMode != config.TLSSystemStore:
+		return wait(reasonTLSMode, "agentTLSMode %q of the hub's configuration is none of %q and %q", f.config.AgentTLSMode, config.TLSStrict, config.TLSSystemStore)
+	case f.optionsError != nil:
+		return wait(reasonBadOptions, "%s", f.optionsError)
+	}
+	t := target{serverURL: strings.TrimSpace(string(f.secret.Data[keyServerURL])), serverCA: f.secret.Data[keyServerCA]}
+	if t.serverURL == "" {
+		t.serverURL = f.config.APIServerURL
+	}
+	if len(t.serverCA) == 0 {
+		t.serverCA = f.config.APIServerCA
+	}
+	if t.serverURL == "" {
+		return wait(reasonNoServerURL, "no address of this hub is known for agents: set apiServerURL in the hub's configuration, or key %q in secret %s", keyServerURL, name)
+	}
+	if err := registration.ValidateServerURL(t.serverURL); err != nil {
+		return wait(reasonBadServerURL, "address of this hub for agents: %s", err)
+	}
+	return t, nil
+}
+
+// allowedSecretNamespaces may hold kubeconfig secrets of clusters of other workspaces.
+var allowedSecretNamespaces = []string{
+	names.DefaultLocalWorkspace, names.DefaultWorkspace,
+	names.DefaultSystemNamespace, names.LegacySystemNamespace,
+	"cattle-fleet-clusters-system", "fleet-clusters-system",
+}
+
+// AllowedSecretNamespace says whether a Cluster may name a secret of that namespace: its own, or one of the hub's. Else
+// whoever may write a Cluster could have the hub use any secret of it.
+func AllowedSecretNamespace(workspace, namespace string) bool {
+	return namespace == "" || namespace == workspace || slices.Contains(allowedSecretNamespaces, namespace) || strings.HasPrefix(namespace, "cluster-")
+}
