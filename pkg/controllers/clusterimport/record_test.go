@@ -1,0 +1,106 @@
+package clusterimport
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/rancher/fleet/pkg/agentmanifest"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+func TestTheRecordOfAnImport(t *testing.T) {
+	f := factsOf(cluster())
+	assert.Equal(t, registration.Import{
+		TokenUID: "t", AccountUID: "a", ClusterUID: "u", Namespace: "cattle-fleet-system",
+		Kubeconfig: digest([]byte("a kubeconfig")), Generation: agentmanifest.Generation(f.options), Time: now, Attempts: 3,
+	}, nextRecord(f, plan{attempts: 3}, "t", "a", "u"))
+}
+
+func TestNamespacesThatTheAgentLeavesAreRememberedUntilItHasReported(t *testing.T) {
+	for name, test := range map[string]struct {
+		have, previous []string // the first of have is the namespace of the last import
+		agentNamespace string
+		clusterUID     string
+		want           []string
+	}{
+		"first import":            {nil, nil, "", "u", nil},
+		"same namespace":          {[]string{"cattle-fleet-system"}, nil, "", "u", nil},
+		"it moves":                {[]string{"cattle-fleet-system"}, nil, "agents", "u", []string{"cattle-fleet-system"}},
+		"it moves on":             {[]string{"agents"}, []string{"older"}, "agents-2", "u", []string{"older", "agents"}},
+		"it moves back":           {[]string{"agents"}, []string{"cattle-fleet-system"}, "", "u", []string{"agents"}},
+		"it is told once":         {[]string{"agents"}, []string{"agents", "agents"}, "agents-2", "u", []string{"agents"}},
+		"it is tried once more":   {[]string{"agents"}, []string{"cattle-fleet-system"}, "agents", "u", []string{"cattle-fleet-system"}},
+		"it is another cluster":   {[]string{"agents"}, []string{"older"}, "agents-2", "another", nil},
+		"the cluster was unknown": {[]string{"agents"}, nil, "agents-2", "", []string{"agents"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := factsOf(cluster(func(c *fleet.Cluster) { c.Spec.AgentNamespace = test.agentNamespace }))
+			f.record = registration.Import{ClusterUID: "u", Previous: test.previous}
+			if test.clusterUID == "" {
+				f.record.ClusterUID, test.clusterUID = "", "u"
+			}
+			if len(test.have) > 0 {
+				f.record.Namespace = test.have[0]
+			}
+			before := append([]string(nil), test.previous...)
+			assert.Equal(t, test.want, nextRecord(f, plan{}, "t", "a", test.clusterUID).Previous)
+			assert.Equal(t, before, append([]string(nil), f.record.Previous...), "the old record is left as it is")
+		})
+	}
+}
+
+func TestTheSameImportIsRecordedOnce(t *testing.T) {
+	h := newHub(t)
+	h.clusters.Add(cluster())
+	record := lastImport(cluster())
+	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	assert.Equal(t, []string{"update Cluster " + key}, h.writes())
+
+	record.Time = record.Time.Add(time.Minute)
+	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	assert.Empty(t, h.writes(), "it is only tried once more")
+
+	record.Attempts++
+	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	assert.Equal(t, []string{"update Cluster " + key}, h.writes())
+}
+
+func TestAnImportThatBeginsMakesTheOneBeforeNotCount(t *testing.T) {
+	h := newHub(t)
+	h.clusters.Add(cluster(imported))
+	record := lastImport(cluster(), func(r *registration.Import) { r.Namespace = "agents" })
+
+	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+
+	assert.Equal(t, []string{"updateStatus Cluster " + key, "update Cluster " + key}, h.writes())
+	assert.Nil(t, h.cluster().Status.AgentDeployedGeneration)
+	got, ok := registration.ImportOf(h.cluster().Annotations)
+	require.True(t, ok)
+	assert.Equal(t, "agents", got.Namespace)
+}
+
+func TestADecisionOnAnOlderClusterThanWhatWasWrittenIsPutOff(t *testing.T) {
+	w := written{versions: map[string]string{}}
+	at := func(version string) *fleet.Cluster {
+		return cluster(func(c *fleet.Cluster) { c.ResourceVersion = version })
+	}
+	assert.False(t, w.ahead(key, at("5")), "nothing was written")
+	w.note(key, nil)
+	assert.False(t, w.ahead(key, at("5")))
+	w.note(key, at("10"))
+	assert.True(t, w.ahead(key, at("9")))
+	assert.True(t, w.ahead(key, at("9")))
+	assert.False(t, w.ahead(key, at("10")))
+	assert.Empty(t, w.versions, "it is done with")
+	w.note(key, at("10"))
+	assert.False(t, w.ahead(key, at("110")))
+	w.note(key, at("10"))
+	assert.False(t, w.ahead(key, at("not a number")), "in doubt it is looked at")
+	w.note(key, at("10"))
+	w.forget(key)
+	assert.False(t, w.ahead(key, at("9")))
+}

@@ -1,0 +1,327 @@
+package clusterimport
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// everything is all that an agent of any version can have in a namespace and beside it.
+func everything(namespace string) []runtime.Object {
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: namespace, Name: name} }
+	wide := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+	kind := func(version, kind string) metav1.TypeMeta { return metav1.TypeMeta{APIVersion: version, Kind: kind} }
+	return []runtime.Object{
+		&appsv1.Deployment{TypeMeta: kind("apps/v1", "Deployment"), ObjectMeta: meta("fleet-agent")},
+		&appsv1.StatefulSet{TypeMeta: kind("apps/v1", "StatefulSet"), ObjectMeta: meta("fleet-agent")},
+		&rbacv1.ClusterRoleBinding{TypeMeta: kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"), ObjectMeta: wide(namespace + "-fleet-agent-role-binding")},
+		&rbacv1.ClusterRole{TypeMeta: kind("rbac.authorization.k8s.io/v1", "ClusterRole"), ObjectMeta: wide(namespace + "-fleet-agent-role")},
+		&corev1.Secret{TypeMeta: kind("v1", "Secret"), ObjectMeta: meta("fleet-agent")},
+		&corev1.Secret{TypeMeta: kind("v1", "Secret"), ObjectMeta: meta("fleet-agent-bootstrap")},
+		&corev1.Secret{TypeMeta: kind("v1", "Secret"), ObjectMeta: meta("fleet-agent-identity")},
+		&corev1.ConfigMap{TypeMeta: kind("v1", "ConfigMap"), ObjectMeta: meta("fleet-agent")},
+		&corev1.ServiceAccount{TypeMeta: kind("v1", "ServiceAccount"), ObjectMeta: meta("fleet-agent")},
+		&networkingv1.NetworkPolicy{TypeMeta: kind("networking.k8s.io/v1", "NetworkPolicy"), ObjectMeta: meta("default-allow-all")},
+		&policyv1.PodDisruptionBudget{TypeMeta: kind("policy/v1", "PodDisruptionBudget"), ObjectMeta: meta("fleet-agent-pod-disruption-budget")},
+	}
+}
+
+// others are what stays: the namespace with what others have there, and the priority class, which has one name for all
+// agents of a cluster (E07).
+func others(namespace string) []runtime.Object {
+	return []runtime.Object{
+		&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-users"}},
+		&schedulingv1.PriorityClass{TypeMeta: metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass"}, ObjectMeta: metav1.ObjectMeta{Name: "fleet-agent-priority-class"}},
+	}
+}
+
+func (d *downstream) put(objs ...runtime.Object) {
+	for _, obj := range objs {
+		d.Put(obj)
+	}
+}
+
+func (h *hub) client(t *testing.T, d *downstream) facts {
+	t.Helper()
+	f := factsOf(cluster())
+	f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: d.kubeconfig})
+	return f
+}
+
+// TestDeleteAgentResources of the reference; the priority class apart.
+func TestAnAgentIsRemovedWholeAndAlone(t *testing.T) {
+	h, d := newHub(t), newDownstream(t)
+	d.put(others("old")...)
+	want := d.objects()
+	d.put(everything("old")...)
+	client, err := h.connect(h.client(t, d))
+	require.NoError(t, err)
+	defer client.Close()
+	d.Reset()
+
+	require.NoError(t, deleteAgent(t.Context(), client, "old"))
+
+	assert.Equal(t, want, d.objects())
+	assert.Contains(t, d.Writes()[0].Path, "/deployments/", "nothing runs without its account")
+	require.NoError(t, deleteAgent(t.Context(), client, "old"), "a second time is no error")
+
+	d.put(everything("old")...)
+	d.refuse("/configmaps/", http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+	assert.ErrorContains(t, deleteAgent(t.Context(), client, "old"), "ConfigMap fleet-agent from old")
+}
+
+// The old agent runs until the new one has reported from its namespace; then it goes, with all that it had.
+func TestTheAgentThatWasLeftBehindGoesAtTheNewOnesFirstReport(t *testing.T) {
+	h, d := joined(t)
+	h.change(t, func(c *fleet.Cluster) { c.Spec.AgentNamespace = "agents" })
+	h.work1(t)
+	h.answerToken(t)
+	h.work1(t)
+	assert.Equal(t, []string{system}, record(t, h).Previous)
+	assert.Contains(t, d.objects(), "Deployment cattle-fleet-system/fleet-agent")
+	assert.Contains(t, d.objects(), "Deployment agents/fleet-agent")
+	h.writes()
+	h.work1(t)
+	assert.Empty(t, h.writes(), "until then it stays")
+
+	h.change(t, connectedNow(h))
+	h.work1(t)
+
+	assert.Equal(t, []string{noteRecord}, h.writes())
+	assert.Empty(t, record(t, h).Previous)
+	assert.Contains(t, d.objects(), "Deployment agents/fleet-agent")
+	left := slices.DeleteFunc(d.objects(), func(o string) bool { return !strings.Contains(o, system) })
+	assert.Equal(t, []string{"Namespace /cattle-fleet-system", "ServiceAccount cattle-fleet-system/default"}, left)
+	h.work1(t)
+	assert.Empty(t, h.writes())
+}
+
+func TestNothingIsRemovedFromAnotherClusterThanThatOfTheImport(t *testing.T) {
+	h, d := joined(t)
+	other := newDownstream(t)
+	other.put(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "filler"}})
+	other.Remove("Namespace", "", "kube-system")
+	other.put(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}})
+	other.put(everything("old")...)
+	before := other.objects()
+	r := record(t, h)
+	r.Previous, r.Kubeconfig = []string{"old"}, digest(other.kubeconfig)
+	h.change(t, recorded(r))
+	h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: other.kubeconfig}))
+	require.NotEqual(t, d.uid, string(other.Object("Namespace", "", "kube-system").GetUID()))
+
+	h.work1(t)
+
+	assert.Equal(t, before, other.objects())
+	assert.Empty(t, record(t, h).Previous, "what another cluster has is of no concern any more")
+}
+
+func TestAFailedRemovalIsTriedAgain(t *testing.T) {
+	h, d := joined(t)
+	d.put(everything("old")...)
+	r := record(t, h)
+	r.Previous = []string{"old"}
+	h.change(t, recorded(r))
+	d.refuse("/old/serviceaccounts", http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+	require.Error(t, h.work(t.Context(), key))
+	assert.Equal(t, []string{"old"}, record(t, h).Previous)
+	assert.Equal(t, "Forbidden", h.imported(t).Reason)
+
+	d.Intercept(nil)
+	h.work1(t)
+	assert.Empty(t, record(t, h).Previous)
+	h.work1(t)
+	assert.Equal(t, "Imported", h.imported(t).Reason, "what was said of it is taken back")
+}
+
+// A kubeconfig that changed leads to the same cluster, to another one, or to one without the agent.
+func TestAChangedKubeconfigIsLookedInto(t *testing.T) {
+	newToken := func(t *testing.T, h *hub, d *downstream) {
+		t.Helper()
+		d.kubeconfig = []byte(strings.Replace(string(d.kubeconfig), "a-token", "another-token", 1))
+		h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: d.kubeconfig}))
+	}
+	t.Run("the same cluster and agent", func(t *testing.T) {
+		h, d := joined(t)
+		before := record(t, h)
+		newToken(t, h, d)
+		h.work1(t)
+		assert.Equal(t, []string{noteRecord}, h.writes())
+		assert.Empty(t, d.Writes(), "nothing is installed")
+		before.Kubeconfig = digest(d.kubeconfig)
+		assert.Equal(t, before, record(t, h))
+		h.work1(t)
+		assert.Empty(t, h.writes())
+	})
+	t.Run("the agent is gone", func(t *testing.T) {
+		h, d := joined(t)
+		d.Remove("Deployment", system, "fleet-agent")
+		newToken(t, h, d)
+		h.work1(t)
+		assert.Equal(t, []string{deleteToken, createToken}, h.writes())
+		h.answerToken(t)
+		h.work1(t)
+		assert.Contains(t, d.objects(), "Deployment cattle-fleet-system/fleet-agent")
+	})
+	t.Run("another cluster", func(t *testing.T) {
+		h, _ := joined(t)
+		other := newDownstream(t)
+		other.Remove("Namespace", "", "kube-system")
+		other.uid = string(other.Put(&corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}).GetUID())
+		h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: other.kubeconfig}))
+		h.work1(t)
+		h.answerToken(t)
+		h.work1(t)
+		assert.Equal(t, other.uid, record(t, h).ClusterUID)
+		assert.Contains(t, other.objects(), "Deployment cattle-fleet-system/fleet-agent")
+	})
+	t.Run("nowhere", func(t *testing.T) {
+		h, d := joined(t)
+		d.refuse("nothing", 0, "", "")
+		h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte(strings.Replace(string(d.kubeconfig), serverOf(string(d.kubeconfig)), "https://127.0.0.1:1", 1))}))
+		require.Error(t, h.work(t.Context(), key))
+		assert.Equal(t, "Unreachable", h.imported(t).Reason)
+		h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: d.kubeconfig}))
+		h.work1(t)
+		assert.Equal(t, "Imported", h.imported(t).Reason)
+	})
+}
+
+// localHub has the local cluster imported, and its agent switched off.
+func localHub(t *testing.T, hubUIDIs func(d *downstream) string) (*hub, *downstream) {
+	t.Helper()
+	h, d := newHub(t), newDownstream(t)
+	h.HubUID = hubUIDIs(d)
+	secret := kubeconfigSecret(map[string][]byte{keyKubeconfig: d.kubeconfig})
+	secret.Namespace = "fleet-local"
+	h.secrets.Add(secret)
+	h.clusters.Add(cluster(imported, func(c *fleet.Cluster) {
+		c.Namespace, c.Name, c.Status.Agent.LastSeen = "fleet-local", "local", metav1.NewTime(now)
+	}))
+	h.bundles.Add(&fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-local", Name: "fleet-agent-local"}})
+	d.put(everything(system)...)
+	h.configure(t, map[string]any{"bootstrap": config.Bootstrap{Namespace: "fleet-local", LocalAgentDisabled: true}})
+	h.writes()
+	d.Reset()
+	return h, d
+}
+
+const localKey = "fleet-local/local"
+
+func TestTheLocalAgentIsTornDownOnceItIsProvedToBeTheHubs(t *testing.T) {
+	h, d := localHub(t, func(d *downstream) string { return d.uid })
+
+	require.NoError(t, h.work(t.Context(), localKey))
+
+	assert.Equal(t, []string{"delete Bundle fleet-local/fleet-agent-local", "updateStatus Cluster " + localKey}, h.writes())
+	assert.Empty(t, d.objects())
+	status := h.clusters.Live("fleet-local", "local").Status
+	assert.Equal(t, fleet.AgentStatus{}, status.Agent)
+	assert.Nil(t, status.AgentDeployedGeneration)
+	c := conditions.GetCondition(status.Conditions, fleet.ClusterConditionImported)
+	assert.Equal(t, "LocalAgentDisabled", c.Reason)
+	assert.Contains(t, c.Message, "removed")
+	d.Reset()
+	require.NoError(t, h.work(t.Context(), localKey))
+	assert.Empty(t, h.writes())
+	assert.Empty(t, d.Requests())
+
+	h.configure(t, map[string]any{"bootstrap": config.Bootstrap{Namespace: "fleet-local"}})
+	require.NoError(t, h.work(t.Context(), localKey))
+	assert.Equal(t, []string{"create Token fleet-local/import-token-local"}, h.writes(), "wanted again, it is put there again")
+}
+
+// TestIsManagementCluster of the reference.
+func TestAClusterThatIsMerelyNamedLocalKeepsItsAgent(t *testing.T) {
+	for _, uid := range []string{"uid-of-another", ""} {
+		h, d := localHub(t, func(*downstream) string { return uid })
+		before := d.objects()
+		require.NoError(t, h.work(t.Context(), localKey))
+		assert.Equal(t, before, d.objects())
+		assert.Equal(t, 1, h.bundles.Len())
+		c := conditions.GetCondition(h.clusters.Live("fleet-local", "local").Status.Conditions, fleet.ClusterConditionImported)
+		assert.Contains(t, c.Message, "left alone")
+	}
+}
+
+func TestATeardownThatFailsIsTriedAgain(t *testing.T) {
+	h, d := localHub(t, func(d *downstream) string { return d.uid })
+	h.fails["delete Bundle fleet-local/fleet-agent-local"] = errors.New("no")
+	require.Error(t, h.work(t.Context(), localKey))
+	delete(h.fails, "delete Bundle fleet-local/fleet-agent-local")
+	d.refuse("/secrets/", http.StatusForbidden, metav1.StatusReasonForbidden, "no")
+	require.Error(t, h.work(t.Context(), localKey))
+	d.Intercept(nil)
+	require.NoError(t, h.work(t.Context(), localKey))
+	assert.Empty(t, d.objects())
+}
+
+// TestImportCluster_LocalAgentDisabled of the reference: deployed, and no kubeconfig to go there with.
+func TestATeardownWithoutAKubeconfigOnlyClearsTheStatus(t *testing.T) {
+	h, d := localHub(t, func(d *downstream) string { return d.uid })
+	h.secrets.Remove("fleet-local", "kubeconfig")
+	require.NoError(t, h.work(t.Context(), localKey))
+	assert.Equal(t, []string{"updateStatus Cluster " + localKey}, h.writes())
+	assert.Empty(t, d.Requests())
+}
+
+func TestTheAgentIsRemovedFromWhereItWasPut(t *testing.T) {
+	f := factsOf(cluster())
+	assert.Equal(t, []string{system}, agentNamespaces(f))
+	f.record.Namespace, f.record.Previous = "agents", []string{"older"}
+	assert.Equal(t, []string{"agents", "older"}, agentNamespaces(f))
+}
+
+// TestAgentWithConfig of the reference: the hub's pull secrets are copied, those of the Cluster are there already.
+func TestPullSecretsAreCopiedWhereTheyAreTheHubs(t *testing.T) {
+	pull := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "pull"}, Type: corev1.SecretTypeDockerConfigJson,
+		Data: map[string][]byte{".dockerconfigjson": []byte("{}")},
+	}
+	for name, test := range map[string]struct {
+		own  *[]corev1.LocalObjectReference
+		want bool
+	}{
+		"the hub's":              {nil, true},
+		"the Cluster's":          {&[]corev1.LocalObjectReference{{Name: "pull"}}, false},
+		"none, says the Cluster": {&[]corev1.LocalObjectReference{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, d := importing(t)
+			h.secrets.Add(pull)
+			h.configure(t, map[string]any{"imagePullSecrets": []corev1.LocalObjectReference{{Name: "missing"}, {Name: "pull"}}})
+			h.change(t, func(c *fleet.Cluster) { c.Spec.AgentPullSecrets = test.own })
+			h.work1(t)
+			h.answerToken(t)
+			h.work1(t)
+			if !test.want {
+				assert.NotContains(t, d.objects(), "Secret cattle-fleet-system/pull")
+				return
+			}
+			copied := d.Object("Secret", system, "pull")
+			require.NotNil(t, copied, "one that is missing keeps no other back")
+			assert.Equal(t, string(corev1.SecretTypeDockerConfigJson), copied.Object["type"])
+			assert.Empty(t, copied.GetAnnotations())
+			assert.Empty(t, copied.GetLabels()[names.ManagedLabel])
+		})
+	}
+}
