@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rancher/wrangler/v3/pkg/schemes"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
@@ -74,7 +74,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 func recorder(ctx context.Context, hub *kube.Hub) record.EventRecorder {
 	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: hub.Clients.CoreV1().Events("")})
-	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: component})
+	return broadcaster.NewRecorder(schemes.All, corev1.EventSource{Component: component})
 }
 
 // registerClusters sets up what the life of a Cluster goes through.

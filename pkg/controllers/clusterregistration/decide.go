@@ -48,6 +48,7 @@ const (
 	reasonWaitAccount       = "WaitingForImportAccount"
 	reasonClusterGone       = "ClusterGone"
 	reasonWaitDeletion      = "WaitingForDeletion"
+	reasonAccountConflict   = "AccountConflict"
 	reasonGranted           = "Granted"
 )
 
@@ -77,8 +78,11 @@ type input struct {
 	tokenOwner string
 	// tokenSpent says that another request was granted with the token since it was made.
 	tokenSpent bool
-	config     config.Config
-	namespaces names.Namespaces
+	// accountTaken says that the request account of this request's name is another request's: a long name is shortened by
+	// a hash, which somebody might hit on purpose.
+	accountTaken bool
+	config       config.Config
+	namespaces   names.Namespaces
 }
 
 // decision is the outcome for a request, and the Cluster that it is about.
@@ -101,10 +105,16 @@ func decide(in input) decision {
 	}
 	cluster, d := findCluster(in)
 	if r.Status.Granted {
+		if in.accountTaken {
+			return decision{outcome: skip}
+		}
 		return decideGranted(in, cluster, d)
 	}
 	if err := registration.ValidateRequest(r); err != nil {
 		return refused(nil, reasonInvalid, "%s", err)
+	}
+	if in.accountTaken {
+		return refused(nil, reasonAccountConflict, "service account %s/%s belongs to another request; the agent must ask again under another name", in.namespaces.Agents, account(r))
 	}
 	if d != nil {
 		return *d

@@ -21,6 +21,14 @@ func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
 	if err = h.observeClusters(&in); err != nil {
 		return in, err
 	}
+	mine, err := found(h.Accounts.Cache().Get(h.Names.Agents, account(r)))
+	if err != nil {
+		return in, fmt.Errorf("reading the request account: %w", err)
+	}
+	if mine != nil {
+		has := mine.Annotations[names.OwnerAnnotation]
+		in.accountTaken = has != "" && has != owner(r)
+	}
 	if in.token == nil {
 		return in, nil
 	}
@@ -28,12 +36,12 @@ func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
 	if in.tokenSpent, err = h.tokenSpent(r, in.token); err != nil {
 		return in, err
 	}
-	account, err := found(h.Accounts.Cache().Get(h.Names.Registration, names.Account(in.token.Name, string(in.token.UID))))
+	importer, err := found(h.Accounts.Cache().Get(h.Names.Registration, names.Account(in.token.Name, string(in.token.UID))))
 	if err != nil {
 		return in, fmt.Errorf("reading the import account: %w", err)
 	}
-	if account != nil {
-		in.importAccountUID = string(account.UID)
+	if importer != nil {
+		in.importAccountUID = string(importer.UID)
 	}
 	return in, nil
 }
