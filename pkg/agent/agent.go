@@ -53,8 +53,11 @@ func Run(ctx context.Context, o Options) error {
 	return kube.Lead(ctx, client, election, lead)
 }
 
+// registry is that of the process: lasso's figures can be registered once.
+var registry = sync.OnceValue(kube.NewRegistry)
+
 func serve(ctx context.Context, serving *sync.WaitGroup, o Options) {
-	metrics := kube.MetricsHandler(kube.NewRegistry())
+	metrics := kube.MetricsHandler(registry())
 	serving.Go(func() { kube.Serve(ctx, o.MetricsAddr, metrics) })
 	serving.Go(func() { kube.Serve(ctx, o.HealthAddr, kube.HealthHandler(nil, nil)) })
 }
