@@ -402,3 +402,25 @@ func TestAClusterThatIsGoneIsNoWork(t *testing.T) {
 	h.work1(t)
 	assert.Empty(t, h.writes())
 }
+
+func TestASecretOnTheClusterIsWrittenOnlyWhenItDiffers(t *testing.T) {
+	h, d := newHub(t), newDownstream(t)
+	client, err := h.connect(h.client(t, d))
+	require.NoError(t, err)
+	defer client.Close()
+	want := func(value string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"k": []byte(value)}}
+	}
+	require.NoError(t, writeSecret(t.Context(), client, want("a")))
+	foreign := d.Object("Secret", "ns", "s")
+	foreign.SetLabels(map[string]string{"somebody": "was-here"})
+	d.Put(foreign)
+	d.Reset()
+
+	require.NoError(t, writeSecret(t.Context(), client, want("a")))
+	assert.Empty(t, d.Writes())
+
+	require.NoError(t, writeSecret(t.Context(), client, want("b")))
+	assert.Len(t, d.Writes(), 1)
+	assert.Equal(t, "was-here", d.Object("Secret", "ns", "s").GetLabels()["somebody"], "what others added stays")
+}

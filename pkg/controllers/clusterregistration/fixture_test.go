@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -24,7 +22,6 @@ import (
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/controllers/controllertest"
-	"github.com/rancher/fleet/pkg/desired"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -274,60 +271,6 @@ func (h *hub) look(t *testing.T, name string) error {
 
 func (h *hub) live(name string) *fleet.ClusterRegistration {
 	return h.registrations.Live(workspace, name)
-}
-
-// memorySet stands in for an apply set: it writes what differs, and puts accounts where the handler looks for them.
-type memorySet struct {
-	hub  *hub
-	name string
-	has  map[string][]runtime.Object
-}
-
-func newSet(h *hub, name string) *memorySet {
-	return &memorySet{hub: h, name: name, has: map[string][]runtime.Object{}}
-}
-
-func (s *memorySet) Apply(_ context.Context, owner desired.Owner, objs ...runtime.Object) error {
-	key := owner.GetNamespace() + "/" + owner.GetName()
-	if reflect.DeepEqual(s.has[key], objs) && s.complete(objs) {
-		return nil
-	}
-	if err := s.hub.script(s.name)("apply", key); err != nil {
-		return err
-	}
-	s.has[key] = objs
-	for _, obj := range objs {
-		if account, ok := obj.(*corev1.ServiceAccount); ok && s.hub.accounts.Live(account.Namespace, account.Name) == nil {
-			s.hub.accounts.Add(account)
-		}
-	}
-	return nil
-}
-
-func (s *memorySet) complete(objs []runtime.Object) bool {
-	for _, obj := range objs {
-		if account, ok := obj.(*corev1.ServiceAccount); ok && s.hub.accounts.Live(account.Namespace, account.Name) == nil {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *memorySet) Remove(_ context.Context, kind schema.GroupVersionKind, namespace, name string) error {
-	key := namespace + "/" + name
-	if len(s.has[key]) == 0 || kind != registrationKind {
-		return nil
-	}
-	if err := s.hub.script(s.name)("remove", key); err != nil {
-		return err
-	}
-	for _, obj := range s.has[key] {
-		if account, ok := obj.(*corev1.ServiceAccount); ok {
-			s.hub.accounts.Remove(account.Namespace, account.Name)
-		}
-	}
-	delete(s.has, key)
-	return nil
 }
 
 func setTrue(r *fleet.ClusterRegistration, kind string) {

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -186,6 +187,17 @@ func TestNothingIsRenewedFor(t *testing.T) {
 			assert.Nil(t, h.renewedSecret())
 		})
 	}
+	t.Run("a credential without an end", func(t *testing.T) {
+		h, _ := joined(t)
+		r := h.registrations.Live(workspace, "request-1")
+		r.Status.Credentials[0].Type, r.Status.Credentials[0].Expires = "Secret", nil
+		h.registrations.Add(r)
+		h.beat(t, time.Second, "a")
+		h.beat(t, 1000*day, "a")
+		assert.NotContains(t, h.writes(), mintToken)
+		assert.Nil(t, h.cluster().Status.Credential.Expires)
+		assert.True(t, conditions.IsTrue(h.cluster().Status.Conditions, fleet.ClusterConditionCredentialValid))
+	})
 	t.Run("a silent agent", func(t *testing.T) {
 		h := due(t)
 		require.NoError(t, h.look(t))
