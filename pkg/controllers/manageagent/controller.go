@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
@@ -35,9 +36,15 @@ type Deps struct {
 	Clock    clock.PassiveClock
 }
 
+// set makes the bundle exist, or takes it away.
+type set interface {
+	Apply(ctx context.Context, owner desired.Owner, objs ...runtime.Object) error
+	Remove(ctx context.Context, ownerGVK schema.GroupVersionKind, ownerNamespace, ownerName string) error
+}
+
 type handler struct {
 	Deps
-	bundles *desired.Applier
+	bundles set
 	ctx     context.Context
 }
 
