@@ -1,0 +1,136 @@
+package manageagent
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/agentmanifest"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// The reference's TestSkipCluster, TestIsLocalCluster and TestLocalAgentDisabled, as far as the bundle goes.
+func TestWhoIsToHaveABundle(t *testing.T) {
+	no := false
+	local := func(c *fleet.Cluster) { c.Namespace, c.Name = "fleet-local", "local" }
+	localDisabled := config.Config{Bootstrap: config.Bootstrap{Namespace: "fleet-local", LocalAgentDisabled: true}}
+	label := func(value string) func(*fleet.Cluster) {
+		return func(c *fleet.Cluster) { c.Labels = map[string]string{names.ClusterManagementLabel: value} }
+	}
+	for name, test := range map[string]struct {
+		cluster    *fleet.Cluster
+		config     config.Config
+		want, keep bool
+	}{
+		"registered":                       {cluster(), config.Config{}, true, false},
+		"not registered":                   {cluster(func(c *fleet.Cluster) { c.Status.Conditions = nil }), config.Config{}, false, true},
+		"gone":                             {nil, config.Config{}, false, true},
+		"being deleted (E03)":              {cluster(func(c *fleet.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: now} }), config.Config{}, false, true},
+		"of another manager":               {cluster(label("x")), config.Config{}, false, true},
+		"with an empty label":              {cluster(label("")), config.Config{}, true, false},
+		"revoked":                          {cluster(func(c *fleet.Cluster) { c.Spec.Revoked = true }), config.Config{}, false, true},
+		"the hub manages no agents":        {cluster(), config.Config{ManageAgent: &no}, false, false},
+		"none, and it is not registered":   {cluster(func(c *fleet.Cluster) { c.Status.Conditions = nil }), config.Config{ManageAgent: &no}, false, false},
+		"local, its agent is switched off": {cluster(local), localDisabled, false, false},
+		"local, its agent is on":           {cluster(local), config.Config{Bootstrap: config.Bootstrap{Namespace: "fleet-local"}}, true, false},
+		"named local elsewhere":            {cluster(func(c *fleet.Cluster) { c.Name = "local" }), localDisabled, true, false},
+	} {
+		want, keep := wanted(test.cluster, test.config)
+		assert.Equal(t, test.want, want, name)
+		assert.Equal(t, test.keep, keep, name)
+	}
+}
+
+func TestTheBundleOfAnAgent(t *testing.T) {
+	b, err := bundleFor(cluster(), settings(config.Config{}))
+	require.NoError(t, err)
+
+	assert.Equal(t, metav1.ObjectMeta{Namespace: workspace, Name: "fleet-agent-edge"}, b.ObjectMeta)
+	assert.Equal(t, "cattle-fleet-system", b.Spec.DefaultNamespace)
+	assert.Equal(t, &fleet.HelmOptions{TakeOwnership: true}, b.Spec.Helm)
+	assert.Equal(t, []fleet.BundleTarget{{
+		ClusterName: edge,
+		ClusterSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: "fleet.cattle.io/non-managed-agent", Operator: metav1.LabelSelectorOpDoesNotExist,
+		}}},
+	}}, b.Spec.Targets)
+	require.Len(t, b.Spec.Resources, 1)
+	assert.Equal(t, "agent.yaml", b.Spec.Resources[0].Name)
+	content := b.Spec.Resources[0].Content
+	assert.Contains(t, content, "\n---\n")
+	for _, kind := range []string{"Namespace", "Secret", "ConfigMap", "PriorityClass", "PodDisruptionBudget"} {
+		assert.NotContains(t, content, "kind: "+kind+"\n", "it is the import's")
+	}
+}
+
+// A02: the import computes the same generation from the same options, so that adoption restarts nothing.
+func TestTheBundleCarriesTheGenerationThatTheImportCarries(t *testing.T) {
+	c := cluster(func(c *fleet.Cluster) {
+		c.Spec.AgentEnvVars = []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy"}}
+		c.Spec.AgentNamespace = "agents"
+	})
+	b, err := bundleFor(c, settings(config.Config{}))
+	require.NoError(t, err)
+	options, _, err := agentmanifest.Effective(c, settings(config.Config{}))
+	require.NoError(t, err)
+	assert.Equal(t, "agents", b.Spec.DefaultNamespace)
+	assert.Contains(t, b.Spec.Resources[0].Content, agentmanifest.Generation(options))
+}
+
+// The reference tracks each option by a hash of its own (TestOnClusterChange…); here the content of the bundle tells. What
+// means the same is no change, what differs is one.
+func TestWhatChangesTheBundle(t *testing.T) {
+	yes, off := true, false
+	one, other := corev1.Toleration{Key: "a", Operator: corev1.TolerationOpExists}, corev1.Toleration{Key: "b", Operator: corev1.TolerationOpExists}
+	spec := func(change func(*fleet.ClusterSpec)) func(*fleet.Cluster) {
+		return func(c *fleet.Cluster) { change(&c.Spec) }
+	}
+	tolerations := func(list ...corev1.Toleration) func(*fleet.Cluster) {
+		return spec(func(s *fleet.ClusterSpec) { s.AgentTolerations = list })
+	}
+	plain := func(*fleet.Cluster) {}
+	for name, test := range map[string]struct {
+		a, b func(*fleet.Cluster)
+		same bool
+	}{
+		"tolerations, empty and none":     {plain, spec(func(s *fleet.ClusterSpec) { s.AgentTolerations = []corev1.Toleration{} }), true},
+		"tolerations in another order":    {tolerations(one, other), tolerations(other, one), true},
+		"another toleration":              {tolerations(one), tolerations(one, other), false},
+		"tolerations removed":             {tolerations(one), plain, false},
+		"an empty affinity removes one":   {plain, spec(func(s *fleet.ClusterSpec) { s.AgentAffinity = &corev1.Affinity{} }), false},
+		"host network off":                {plain, spec(func(s *fleet.ClusterSpec) { s.HostNetwork = &off }), true},
+		"host network on":                 {plain, spec(func(s *fleet.ClusterSpec) { s.HostNetwork = &yes }), false},
+		"variables":                       {plain, spec(func(s *fleet.ClusterSpec) { s.AgentEnvVars = []corev1.EnvVar{{Name: "A", Value: "b"}} }), false},
+		"redeployAgentGeneration":         {plain, spec(func(s *fleet.ClusterSpec) { s.RedeployAgentGeneration = 1 }), false},
+		"a registry":                      {plain, spec(func(s *fleet.ClusterSpec) { s.PrivateRepoURL = "registry.example.com" }), false},
+		"no pull secrets":                 {plain, spec(func(s *fleet.ClusterSpec) { s.AgentPullSecrets = &[]corev1.LocalObjectReference{} }), true},
+		"a pull secret":                   {plain, spec(func(s *fleet.ClusterSpec) { s.AgentPullSecrets = &[]corev1.LocalObjectReference{{Name: "p"}} }), false},
+		"a label":                         {plain, func(c *fleet.Cluster) { c.Labels = map[string]string{"env": "prod"} }, true},
+		"a heartbeat":                     {plain, func(c *fleet.Cluster) { c.Status.Agent.LastSeen = metav1.NewTime(now) }, true},
+		"the reference's flags in status": {plain, func(c *fleet.Cluster) { c.Status.AgentTolerationsHash, c.Status.AgentConfigChanged = "x", true }, true},
+	} {
+		a, err := bundleFor(cluster(test.a), settings(config.Config{}))
+		require.NoError(t, err, name)
+		b, err := bundleFor(cluster(test.b), settings(config.Config{}))
+		require.NoError(t, err, name)
+		assert.Equal(t, test.same, a.Spec.Resources[0].Content == b.Spec.Resources[0].Content, name)
+	}
+}
+
+func TestAnImageOfTheConfigurationReachesTheBundle(t *testing.T) {
+	a, err := bundleFor(cluster(), settings(config.Config{}))
+	require.NoError(t, err)
+	b, err := bundleFor(cluster(), settings(config.Config{AgentImage: "rancher/fleet-agent:v2"}))
+	require.NoError(t, err)
+	assert.NotEqual(t, a.Spec.Resources, b.Spec.Resources)
+}
+
+func TestOptionsThatCannotBeAppliedNameTheCluster(t *testing.T) {
+	_, err := bundleFor(cluster(badOptions), settings(config.Config{}))
+	assert.ErrorContains(t, err, workspace+"/"+edge)
+}
