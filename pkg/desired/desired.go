@@ -26,7 +26,7 @@ var ErrEmpty = errors.New("an empty set would delete all that it held: call Remo
 type Set struct {
 	// ID is part of the identity of each object on the cluster (see pkg/names): a changed ID orphans them.
 	ID string
-	// Kinds are all kinds that the set may ever hold, by their controllers. An object of a kind that is not listed is
+	// Kinds are all kinds that the set may ever hold, by their controllers, in the order in which Remove takes them away. An object of a kind that is not listed is
 	// refused, since it would never be removed again. A kind stays listed after the last object of it is gone from the code.
 	Kinds []apply.InformerGetter
 	// OwnerReferences makes the owner an ownerReference of each object in its namespace (of every object, if the owner has
@@ -46,21 +46,34 @@ type Applier struct {
 	set    Set
 	kinds  map[schema.GroupVersionKind]kind
 	engine apply.Apply
-	gate   gate
+	// removers take objects of one kind away each, in the order in which the kinds were declared.
+	removers []remover
+	gate     gate
+}
+
+type remover struct {
+	kind   schema.GroupVersionKind
+	engine apply.Apply
 }
 
 // New prepares a set. It must be called before the caches start, since it makes sure that the kinds are cached and adds
 // an index to them.
 func New(root apply.Apply, set Set) *Applier {
+	base := root.
+		WithSetID(set.ID).
+		WithStrictCaching().
+		WithRateLimiting(kube.ApplyRate).
+		WithNoDeleteGVK(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	var removers []remover
+	for _, kind := range set.Kinds {
+		removers = append(removers, remover{kind: kind.GroupVersionKind(), engine: base.WithCacheTypes(kind)})
+	}
 	return &Applier{
-		set:   set,
-		kinds: kindsOf(set.Kinds),
-		engine: root.
-			WithSetID(set.ID).
-			WithStrictCaching().
-			WithRateLimiting(kube.ApplyRate).
+		set:      set,
+		kinds:    kindsOf(set.Kinds),
+		removers: removers,
+		engine: base.
 			WithCacheTypes(set.Kinds...).
-			WithNoDeleteGVK(corev1.SchemeGroupVersion.WithKind("Namespace")).
 			WithReconciler(rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), replaceOnRoleRef).
 			WithReconciler(rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"), replaceOnRoleRef),
 		gate: gate{limit: gateLimit},
@@ -104,8 +117,9 @@ func (a *Applier) Apply(ctx context.Context, owner Owner, objs ...runtime.Object
 	return nil
 }
 
-// Remove deletes all that the set of that owner holds; a zero kind and an empty name mean the set that has no owner. The
-// owner need not exist any more.
+// Remove deletes all that the set of that owner holds, one kind after the other in the order of Set.Kinds: a failure
+// leaves the later ones standing. A zero kind and an empty name mean the set that has no owner. The owner need not exist
+// any more. Where the cache shows nothing of the set, nothing is done.
 func (a *Applier) Remove(ctx context.Context, ownerGVK schema.GroupVersionKind, ownerNamespace, ownerName string) error {
 	var owner Owner
 	if ownerName != "" {
@@ -118,12 +132,21 @@ func (a *Applier) Remove(ctx context.Context, ownerGVK schema.GroupVersionKind, 
 		return a.wrap(owner, err)
 	}
 	a.gate.forget(id)
-	engine := a.engine.WithContext(ctx)
-	if owner != nil {
-		engine = engine.WithOwner(owner)
-	}
-	if err := kube.IgnoreGone(engine.ApplyObjects()); err != nil {
+	live, err := a.look(id)
+	if err != nil {
 		return a.wrap(owner, err)
+	}
+	for _, r := range a.removers {
+		if !live.holds(r.kind) {
+			continue
+		}
+		engine := r.engine.WithContext(ctx)
+		if owner != nil {
+			engine = engine.WithOwner(owner)
+		}
+		if err := kube.IgnoreGone(engine.ApplyObjects()); err != nil {
+			return a.wrap(owner, err)
+		}
 	}
 	return nil
 }

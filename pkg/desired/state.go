@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // hashIndex is the index that the engine adds to the cache of each declared kind: objects by the hash of their set.
@@ -57,6 +58,16 @@ func (a *Applier) look(id string) (live, error) {
 		}
 	}
 	return found, nil
+}
+
+// holds reports whether there is an object of that kind.
+func (l live) holds(kind schema.GroupVersionKind) bool {
+	for key := range l {
+		if key.kind == kind {
+			return true
+		}
+	}
+	return false
 }
 
 func (l live) digest() digest {
