@@ -12,13 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/kube/kubetest"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -36,98 +32,6 @@ func record(t *testing.T, h *hub) registration.Import {
 	r, ok := registration.ImportOf(h.cluster().Annotations)
 	require.True(t, ok)
 	return r
-}
-
-func TestTheFirstImport(t *testing.T) {
-	h, d := importing(t)
-
-	h.work1(t)
-	assert.Equal(t, []string{createToken}, h.writes())
-	assert.Empty(t, d.Requests(), "nothing is asked of the cluster before there is something to give")
-
-	h.answerToken(t)
-	h.work1(t)
-	assert.Equal(t, []string{noteRecord, noteStatus}, h.writes(), "the record first: the agent's request is known by it")
-	token := h.tokens.Live(workspace, tokenName)
-	r := record(t, h)
-	assert.Equal(t, registration.Import{
-		TokenUID: string(token.UID), AccountUID: "account-of-" + string(token.UID), ClusterUID: d.uid, Namespace: system,
-		Kubeconfig: digest(d.kubeconfig), Generation: r.Generation, Time: now,
-	}, r)
-	status := h.cluster().Status
-	assert.Equal(t, int64(0), *status.AgentDeployedGeneration)
-	assert.True(t, status.AgentMigrated && status.AgentNamespaceMigrated && status.CattleNamespaceMigrated)
-	assert.Equal(t, []any{hubURL, caHash([]byte("the hub's CA")), "strict"}, []any{status.APIServerURL, status.APIServerCAHash, status.AgentTLSMode})
-	assert.Nil(t, status.GarbageCollectionInterval)
-	assert.True(t, conditions.IsTrue(status.Conditions, fleet.ClusterConditionImported))
-
-	d.Reset()
-	h.work1(t)
-	assert.Empty(t, h.writes(), "until the agent has had its time nothing more is to be done")
-	assert.Empty(t, d.Requests())
-}
-
-func TestTheAgentIsSetGoingLast(t *testing.T) {
-	h, d := joined(t)
-	assert.Equal(t, []string{
-		"ClusterRole /cattle-fleet-system-fleet-agent-role", "ClusterRoleBinding /cattle-fleet-system-fleet-agent-role-binding",
-		"ConfigMap cattle-fleet-system/fleet-agent", "Deployment cattle-fleet-system/fleet-agent", "Namespace /cattle-fleet-system",
-		"NetworkPolicy cattle-fleet-system/default-allow-all", "Secret cattle-fleet-system/fleet-agent-bootstrap",
-		"ServiceAccount cattle-fleet-system/default", "ServiceAccount cattle-fleet-system/fleet-agent",
-	}, d.objects())
-
-	h, d = importing(t)
-	h.work1(t)
-	h.answerToken(t)
-	h.work1(t)
-	writes := d.Writes()
-	assert.Equal(t, "/api/v1/namespaces", writes[0].Path)
-	assert.Equal(t, "/api/v1/namespaces/cattle-fleet-system/secrets", writes[len(writes)-1].Path)
-	for _, w := range writes {
-		assert.NotEqual(t, "delete", w.Verb, "apply over, remove last (A07)")
-	}
-
-	secret := d.Object("Secret", system, "fleet-agent-bootstrap")
-	data, _, err := unstructured.NestedStringMap(secret.Object, "data")
-	require.NoError(t, err)
-	b, err := registration.ParseBootstrap(decoded(t, data))
-	require.NoError(t, err)
-	assert.Equal(t, hubURL, b.APIServerURL)
-	assert.Equal(t, "the hub's CA", string(b.APIServerCA))
-	assert.Equal(t, tokenName, b.TokenName)
-	assert.Equal(t, hubNames().Registration, b.SystemRegistrationNamespace)
-	for annotation := range secret.GetAnnotations() {
-		assert.NotContains(t, annotation, "objectset", "the engine would repeat the token's first bytes")
-	}
-}
-
-// A02: the pod carries the same generation that the record has and that the bundle computes, so that adoption restarts nothing.
-func TestTheAgentCarriesTheGenerationOfTheRecord(t *testing.T) {
-	h, d := joined(t)
-	options, _, err := agentmanifest.Effective(h.cluster(), settings(h.source.Get()))
-	require.NoError(t, err)
-	want := agentmanifest.Generation(options)
-	assert.Equal(t, want, record(t, h).Generation)
-	raw, err := d.Object("Deployment", system, "fleet-agent").MarshalJSON()
-	require.NoError(t, err)
-	assert.Contains(t, string(raw), `{"name":"GENERATION","value":"`+want+`"}`)
-}
-
-func TestTheAgentsConfigMap(t *testing.T) {
-	h, d := importing(t)
-	h.change(t, func(c *fleet.Cluster) {
-		c.Labels = map[string]string{"env": "prod", "management.cattle.io/cluster-display-name": "x", "kubectl.kubernetes.io/y": "z"}
-	})
-	h.work1(t)
-	h.answerToken(t)
-	h.work1(t)
-	text, _, err := unstructured.NestedString(d.Object("ConfigMap", system, "fleet-agent").Object, "data", "config")
-	require.NoError(t, err)
-	assert.Contains(t, text, `"env":"prod"`)
-	assert.Contains(t, text, `"clientID":"client"`)
-	assert.Contains(t, text, `"agentTLSMode":"strict"`)
-	assert.NotContains(t, text, "cattle.io")
-	assert.NotContains(t, text, "kubectl")
 }
 
 // R26: one status that says what is missing, no retry, others unaffected; as soon as it is there, the import.
@@ -359,27 +263,6 @@ func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
 	}
 }
 
-func TestAnImportHasATokenOfItsOwnAndLeavesTheStoredCredential(t *testing.T) {
-	h, d := joined(t)
-	d.Put(&corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "fleet-agent"}, Data: map[string][]byte{"kubeconfig": []byte("in use")},
-	})
-	stored := d.Object("Secret", system, "fleet-agent")
-	first := h.tokens.Live(workspace, tokenName).UID
-	h.change(t, func(c *fleet.Cluster) { c.Spec.RedeployAgentGeneration = 1 })
-
-	h.work1(t)
-	assert.Equal(t, []string{deleteToken, createToken}, h.writes())
-	h.answerToken(t)
-	h.work1(t)
-
-	assert.Equal(t, []string{noteStatus, noteRecord, noteStatus}, h.writes())
-	assert.NotEqual(t, string(first), record(t, h).TokenUID)
-	assert.Equal(t, int64(1), *h.cluster().Status.AgentDeployedGeneration)
-	assert.Equal(t, stored, d.Object("Secret", system, "fleet-agent"))
-}
-
 func TestADecisionWaitsForTheCacheToShowWhatWasWritten(t *testing.T) {
 	h, d := importing(t)
 	h.work1(t)
@@ -401,26 +284,4 @@ func TestAClusterThatIsGoneIsNoWork(t *testing.T) {
 	h := newHub(t)
 	h.work1(t)
 	assert.Empty(t, h.writes())
-}
-
-func TestASecretOnTheClusterIsWrittenOnlyWhenItDiffers(t *testing.T) {
-	h, d := newHub(t), newDownstream(t)
-	client, err := h.connect(h.client(t, d))
-	require.NoError(t, err)
-	defer client.Close()
-	want := func(value string) *corev1.Secret {
-		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "s"}, Type: corev1.SecretTypeOpaque, Data: map[string][]byte{"k": []byte(value)}}
-	}
-	require.NoError(t, writeSecret(t.Context(), client, want("a")))
-	foreign := d.Object("Secret", "ns", "s")
-	foreign.SetLabels(map[string]string{"somebody": "was-here"})
-	d.Put(foreign)
-	d.Reset()
-
-	require.NoError(t, writeSecret(t.Context(), client, want("a")))
-	assert.Empty(t, d.Writes())
-
-	require.NoError(t, writeSecret(t.Context(), client, want("b")))
-	assert.Len(t, d.Writes(), 1)
-	assert.Equal(t, "was-here", d.Object("Secret", "ns", "s").GetLabels()["somebody"], "what others added stays")
 }
