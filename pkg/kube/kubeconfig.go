@@ -14,17 +14,36 @@ import (
 const MaxKubeconfig = 1 << 20
 
 // DownstreamConfig is how the hub reaches the cluster of a kubeconfig that somebody stored: see ParseKubeconfig for what
-// is refused, WithTrust for the TLS mode. Each call ends after timeout.
+// is refused, WithTrust for the TLS mode. Each call ends after timeout, and after MaxAnswer bytes: the cluster is not ours.
 func DownstreamConfig(data []byte, tlsMode string, timeout time.Duration) (*rest.Config, error) {
 	cfg, err := ParseKubeconfig(data)
 	if err != nil {
 		return nil, err
 	}
+	cfg.DisableCompression = true // or a small answer unpacks into a large one
+	if err := reach(cfg, tlsMode, timeout); err != nil {
+		return nil, err
+	}
+	withBoundedAnswers(cfg, MaxAnswer)
+	return cfg, nil
+}
+
+// UpstreamConfig is how an agent reaches its hub with a kubeconfig that the hub gave it, which is read with the same care.
+// The hub's answers are as long as they are: the agent does what the hub says.
+func UpstreamConfig(data []byte, tlsMode string, timeout time.Duration) (*rest.Config, error) {
+	cfg, err := ParseKubeconfig(data)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, reach(cfg, tlsMode, timeout)
+}
+
+func reach(cfg *rest.Config, tlsMode string, timeout time.Duration) error {
 	if err := WithTrust(cfg, tlsMode, cfg.CAData); err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return fmt.Errorf("kubeconfig: %w", err)
 	}
 	WithCallTimeout(cfg, timeout)
-	return cfg, nil
+	return nil
 }
 
 // ParseKubeconfig reads the current context of a kubeconfig that is not trusted. Whoever wrote it must not make this

@@ -37,13 +37,13 @@ type Client struct {
 // Check says whether a client can be made: whether the kubeconfig can be read, and whether its CA and the TLS mode go
 // together. It calls nobody.
 func Check(kubeconfig []byte, tlsMode string) error {
-	_, err := kube.DownstreamConfig(kubeconfig, tlsMode, CallTimeout)
+	_, err := kube.UpstreamConfig(kubeconfig, tlsMode, CallTimeout)
 	return err
 }
 
 // Dial makes a client with a connection pool of its own. It calls nobody. Close it after use.
 func Dial(kubeconfig []byte, tlsMode, userAgent string) (*Client, error) {
-	cfg, err := kube.DownstreamConfig(kubeconfig, tlsMode, CallTimeout)
+	cfg, err := kube.UpstreamConfig(kubeconfig, tlsMode, CallTimeout)
 	if err != nil {
 		return nil, err
 	}
