@@ -103,7 +103,7 @@ func (s *Supervisor) startHandshake(ctx context.Context, anew bool) error {
 func (s *Supervisor) handshakeEnded(ctx context.Context, result handshakeResult) {
 	switch {
 	case result.err == nil:
-		s.unsaved = &result.stored
+		s.unsaved, s.answered = &result.stored, result.id
 	case ctx.Err() != nil:
 	default:
 		s.bootstrap.refused = result.id

@@ -59,6 +59,7 @@ func (s *Supervisor) lookAndAct(ctx context.Context) error {
 	s.observeConfig(snap.config)
 	s.observeCredential(snap.credential)
 	s.observeBootstrap(snap.bootstrap)
+	s.doubtTwice()
 	decision := Decide(s.situation())
 	s.tell(decision)
 	return s.act(ctx, decision)
@@ -143,6 +144,17 @@ func (s *Supervisor) observeBootstrap(secret *corev1.Secret) {
 			b.state, b.retryAt = BootstrapRefused, s.bootstrap.retryAt
 		}
 	}
+}
+
+// doubtTwice has the credential tried when the bootstrap secret that it came from is there once more. Whoever wrote it
+// again, such as an upgrade of the chart, may only have repeated itself; but where the Cluster was deleted meanwhile, it
+// is the way back, and the agent may not have noticed yet.
+func (s *Supervisor) doubtTwice() {
+	if s.bootstrap.id == "" || s.bootstrap.id == s.answered || s.bootstrap.order.digest != s.held.stored.order {
+		return
+	}
+	s.answered = s.bootstrap.id
+	s.suspect(s.held.key)
 }
 
 func (s *Supervisor) situation() Situation {

@@ -41,6 +41,36 @@ func TestARefusalAtRunTimeWaitsForABootstrapSecret(t *testing.T) {
 	assert.Len(t, h.Requests(), 2)
 }
 
+// E11: the Cluster was deleted, and its agent is ordered to register again before it has noticed.
+func TestTheSameBootstrapSecretOnceMoreReplacesADeadCredential(t *testing.T) {
+	h := newHub(t, hubtest.Options{})
+	w, order := newWorld(t), h.Bootstrap()
+	w.putBootstrap(order)
+	a := w.start(brisk)
+	c := w.registered(a)
+	first := h.Requests()[0].Spec.Identity.Requester
+	h.Revoke(c.token)
+	w.putBootstrap(order)
+	w.eventually("another credential is stored", func() bool { return w.stored().token != c.token })
+	w.registered(a)
+	require.Len(t, h.Requests(), 2)
+	assert.Equal(t, first, h.Requests()[1].Spec.Identity.Requester)
+}
+
+// An upgrade of the chart writes the secret again.
+func TestTheSameBootstrapSecretOnceMoreLeavesAGoodCredential(t *testing.T) {
+	h := newHub(t, hubtest.Options{})
+	w, order := newWorld(t), h.Bootstrap()
+	w.putBootstrap(order)
+	a := w.start(brisk)
+	c := w.registered(a)
+	w.putBootstrap(order)
+	w.eventually("the secret is dropped", func() bool { return w.secret(names.AgentBootstrapSecret) == nil })
+	assert.Equal(t, registration.Digest(c.token), a.using())
+	assert.Len(t, h.Requests(), 1)
+	assert.Equal(t, c.kubeconfig, w.stored().kubeconfig)
+}
+
 func TestARefusedCredentialIsTriedOnAndTakenUpAgain(t *testing.T) {
 	h, w, a, c := registeredWorld(t, hubtest.Options{})
 	account := h.AccountOf(c.token)

@@ -57,6 +57,8 @@ type Supervisor struct {
 	settings  *settings
 	held      held
 	bootstrap bootstrap
+	// answered is the id of the bootstrap secret for which the credential was got, or tried again.
+	answered string
 	// unsaved is a new credential that the agent's own cluster did not yet take.
 	unsaved *stored
 
