@@ -9,6 +9,8 @@ import (
 	coordination "github.com/rancher/wrangler/v3/pkg/generated/controllers/coordination.k8s.io/v1"
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
@@ -22,6 +24,9 @@ import (
 )
 
 const handlerName = "fleet-cluster"
+
+// requestsByCluster indexes requests by the cluster that they are for, see requestKey.
+const requestsByCluster = "fleet.cluster.requests"
 
 // accountsByCluster indexes request accounts by the cluster that they are for.
 const accountsByCluster = "fleet.cluster.accounts"
@@ -44,12 +49,19 @@ type handler struct{ Deps }
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	h := &handler{deps}
-	deps.Accounts.Cache().AddIndexer(accountsByCluster, accountKeys)
+	h.addIndexers()
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
 	relatedresource.Watch(ctx, handlerName+"-parts", partOf, now, deps.Namespaces, deps.Accounts)
 	relatedresource.Watch(ctx, handlerName+"-leases", h.clusterOfLease, now, deps.Leases)
 	relatedresource.Watch(ctx, handlerName+"-requests", requestOf, now, deps.Registrations)
+}
+
+func (h *handler) addIndexers() {
+	h.Accounts.Cache().AddIndexer(accountsByCluster, h.accountKeys)
+	h.Registrations.Cache().AddIndexer(requestsByCluster, func(r *fleet.ClusterRegistration) ([]string, error) {
+		return []string{requestKey(r)}, nil
+	})
 }
 
 func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, error) {
@@ -58,6 +70,9 @@ func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, 
 	}
 	if cluster.DeletionTimestamp != nil {
 		return h.leave(cluster)
+	}
+	if registration.IsManagedElsewhere(cluster) {
+		return cluster, nil
 	}
 	in, err := h.observe(cluster)
 	if err != nil {
@@ -69,17 +84,40 @@ func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, 
 func (h *handler) observe(cluster *fleet.Cluster) (input, error) {
 	in := input{cluster: cluster}
 	var err error
-	name := NamespaceName(cluster)
-	if in.namespace, err = found(h.Namespaces.Cache().Get(name)); err != nil {
-		return in, fmt.Errorf("reading namespace %s: %w", name, err)
+	if in.name, in.namespace, err = findPlace(cluster, h.Namespaces.Cache().Get); err != nil {
+		return in, err
 	}
-	if in.lease, err = found(h.Leases.Cache().Get(name, names.HeartbeatLease)); err != nil {
-		return in, fmt.Errorf("reading Lease %s/%s: %w", name, names.HeartbeatLease, err)
+	if in.lease, err = found(h.Leases.Cache().Get(in.name, names.HeartbeatLease)); err != nil {
+		return in, fmt.Errorf("reading Lease %s/%s: %w", in.name, names.HeartbeatLease, err)
 	}
 	if cluster.Spec.ClientID == "" {
 		in.clientID, err = registration.Random(rand.Reader)
 	}
 	return in, err
+}
+
+// findPlace finds the cluster's namespace, nil where it does not exist.
+func findPlace(cluster *fleet.Cluster, get func(string) (*corev1.Namespace, error)) (string, *corev1.Namespace, error) {
+	read := func(name string) (*corev1.Namespace, error) {
+		ns, err := found(get(name))
+		if err != nil {
+			return nil, fmt.Errorf("reading namespace %s: %w", name, err)
+		}
+		return ns, nil
+	}
+	var claimed *corev1.Namespace
+	var err error
+	if name := cluster.Status.Namespace; name != "" {
+		if claimed, err = read(name); err != nil {
+			return "", nil, err
+		}
+	}
+	name := namespaceName(cluster, claimed)
+	if claimed != nil && claimed.Name == name {
+		return name, claimed, nil
+	}
+	ns, err := read(name)
+	return name, ns, err
 }
 
 // found turns "not found" into nil.
@@ -104,11 +142,36 @@ func (h *handler) apply(cluster *fleet.Cluster, d decision) (*fleet.Cluster, err
 		}
 	}
 	if d.lease != nil {
-		if _, err := h.Leases.Create(d.lease); err != nil && !apierrors.IsAlreadyExists(err) {
-			return cluster, fmt.Errorf("creating Lease %s/%s: %w", d.lease.Namespace, d.lease.Name, err)
+		if err := h.ensureLease(d.lease); err != nil {
+			return cluster, err
 		}
 	}
 	return cluster, h.report(cluster, d)
+}
+
+// ensureLease creates the Lease. One that is there although the cache does not show it has lost its label: nobody would
+// see its renewals any more.
+func (h *handler) ensureLease(want *coordinationv1.Lease) error {
+	_, err := h.Leases.Create(want)
+	if !apierrors.IsAlreadyExists(err) {
+		if err != nil {
+			err = fmt.Errorf("creating Lease %s/%s: %w", want.Namespace, want.Name, err)
+		}
+		return err
+	}
+	live, err := h.Leases.Get(want.Namespace, want.Name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("reading Lease %s/%s: %w", want.Namespace, want.Name, err)
+	}
+	if live.Labels[names.ManagedLabel] == want.Labels[names.ManagedLabel] {
+		return nil // the cache has yet to see it
+	}
+	updated := live.DeepCopy()
+	updated.Labels, updated.Annotations = want.Labels, want.Annotations
+	if _, err := h.Leases.Update(updated); err != nil {
+		return fmt.Errorf("marking Lease %s/%s: %w", want.Namespace, want.Name, err)
+	}
+	return nil
 }
 
 func (h *handler) report(cluster *fleet.Cluster, d decision) error {

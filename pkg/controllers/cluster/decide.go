@@ -19,7 +19,8 @@ const stateWaitCheckIn = "WaitCheckIn"
 // input is what is known about a Cluster that is to live.
 type input struct {
 	cluster *fleet.Cluster
-	// namespace and lease are nil where they do not exist.
+	// name is that of the cluster's namespace; namespace and lease are nil where they do not exist.
+	name      string
 	namespace *corev1.Namespace
 	lease     *coordinationv1.Lease
 	// clientID is a fresh random one, for a Cluster that needs it.
@@ -42,14 +43,14 @@ func decide(in input) decision {
 	if updated, changed := prepared(in.cluster, in.clientID); changed {
 		d.update = updated
 	}
-	d.name = NamespaceName(in.cluster)
+	d.name = in.name
 	switch {
 	case in.namespace == nil:
 		d.namespace = newNamespace(in.cluster, d.name)
 	case in.namespace.DeletionTimestamp != nil:
 		d.blocked = fmt.Sprintf("namespace %s is still being deleted; it is made anew when it is gone", d.name)
 		return d
-	case !ours(in.namespace, in.cluster):
+	case !registration.IsPlaceOf(in.namespace, in.cluster):
 		d.blocked = fmt.Sprintf("namespace %s belongs to another cluster (annotations %s, %s, %s); delete it, or give this Cluster another name",
 			d.name, names.ClusterNamespaceAnnotation, names.ClusterAnnotation, names.OwnerAnnotation)
 		return d
@@ -76,22 +77,13 @@ func prepared(c *fleet.Cluster, clientID string) (*fleet.Cluster, bool) {
 	return updated, changed
 }
 
-// NamespaceName is the cluster's namespace: what its status says, or what follows from its name.
-func NamespaceName(c *fleet.Cluster) string {
-	if c.Status.Namespace != "" {
-		return c.Status.Namespace
+// namespaceName is the cluster's namespace: what its status says if that is its own, else what follows from its name.
+// claimed is the namespace that the status names, nil where there is none.
+func namespaceName(c *fleet.Cluster, claimed *corev1.Namespace) string {
+	if claimed != nil && registration.IsPlaceOf(claimed, c) {
+		return claimed.Name
 	}
 	return names.ClusterNamespace(c.Namespace, c.Name)
-}
-
-// ours says whether an existing namespace is this Cluster's. One without any mark is taken: installations before ours
-// did not always mark it. One that an earlier Cluster of the same name left is not: it may hold that cluster's secrets.
-func ours(ns *corev1.Namespace, c *fleet.Cluster) bool {
-	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
-		return owner.UID == string(c.UID)
-	}
-	workspace, name := ns.Annotations[names.ClusterNamespaceAnnotation], ns.Annotations[names.ClusterAnnotation]
-	return workspace == "" && name == "" || workspace == c.Namespace && name == c.Name
 }
 
 func ownerOf(c *fleet.Cluster) string {

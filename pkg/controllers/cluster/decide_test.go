@@ -31,7 +31,7 @@ func TestAClusterIsGivenItsFinalizerAndAClientIDWhereTheHubImportsIt(t *testing.
 		t.Run(name, func(t *testing.T) {
 			before := c.cluster.DeepCopy()
 
-			d := decide(input{cluster: c.cluster, clientID: "fresh"})
+			d := decide(input{name: place(), cluster: c.cluster, clientID: "fresh"})
 
 			assert.Equal(t, before, c.cluster, "the cached object is left as it is")
 			require.Equal(t, c.changed, d.update != nil)
@@ -69,7 +69,7 @@ func TestTheNamespaceIsMadeOrTakenOnlyWhereItIsThisClusters(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := decide(input{cluster: newCluster(prepare), namespace: c.existing, lease: lease})
+			d := decide(input{name: place(), cluster: newCluster(prepare), namespace: c.existing, lease: lease})
 
 			assert.Equal(t, place(), d.name)
 			assert.Equal(t, c.creates, d.namespace != nil)
@@ -84,13 +84,13 @@ func TestTheNamespaceIsMadeOrTakenOnlyWhereItIsThisClusters(t *testing.T) {
 }
 
 func TestNothingIsPutIntoANamespaceThatIsBlocked(t *testing.T) {
-	d := decide(input{cluster: newCluster(prepare), namespace: namespace(ownedBy("other"))})
+	d := decide(input{name: place(), cluster: newCluster(prepare), namespace: namespace(ownedBy("other"))})
 	assert.Nil(t, d.lease)
 	assert.Nil(t, d.namespace)
 }
 
 func TestTheLeaseIsMadeByTheHubAndForNobodyWhoIsRevoked(t *testing.T) {
-	in := input{cluster: newCluster(prepare), namespace: namespace(ownedBy(edgeUID))}
+	in := input{name: place(), cluster: newCluster(prepare), namespace: namespace(ownedBy(edgeUID))}
 	require.NotNil(t, decide(in).lease)
 
 	in.lease = &coordinationv1.Lease{}
@@ -101,7 +101,7 @@ func TestTheLeaseIsMadeByTheHubAndForNobodyWhoIsRevoked(t *testing.T) {
 }
 
 func TestWhatIsMadeCarriesTheMarksThatOthersKnowItBy(t *testing.T) {
-	d := decide(input{cluster: newCluster(prepare)})
+	d := decide(input{name: place(), cluster: newCluster(prepare)})
 
 	assert.Equal(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   "cluster-fleet-default-edge-" + names.KeyHash("fleet-default::edge"),
@@ -123,10 +123,28 @@ func TestWhatIsMadeCarriesTheMarksThatOthersKnowItBy(t *testing.T) {
 func TestTwoClustersNeverShareANamespace(t *testing.T) {
 	one := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns-a", Name: "b"}}
 	other := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a-b"}}
-	assert.NotEqual(t, NamespaceName(one), NamespaceName(other))
+	assert.NotEqual(t, namespaceName(one, nil), namespaceName(other, nil))
 }
 
-func TestANamespaceThatWasChosenStays(t *testing.T) {
-	c := newCluster(func(c *fleet.Cluster) { c.Status.Namespace = "cluster-of-an-earlier-version" })
-	assert.Equal(t, "cluster-of-an-earlier-version", NamespaceName(c))
+// An agent can write its Cluster's status; the namespace that stands there is believed only if it is the cluster's.
+func TestTheNamespaceInTheStatusIsBelievedOnlyWithProof(t *testing.T) {
+	c := newCluster(prepare)
+	claimed := func(name string, annotations map[string]string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
+	}
+	wire := map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: edge}
+	for name, test := range map[string]struct {
+		claimed *corev1.Namespace
+		want    string
+	}{
+		"none":                          {nil, place()},
+		"marked as its own":             {claimed("chosen", ownedBy(edgeUID)), "chosen"},
+		"of an installation before":     {claimed("chosen", wire), "chosen"},
+		"of another cluster":            {claimed("chosen", ownedBy("other")), place()},
+		"without a mark":                {claimed("fleet-default", nil), place()},
+		"its own name, without a mark":  {claimed(place(), nil), place()},
+		"of an earlier life of its own": {claimed("chosen", ownedBy("uid-of-an-earlier-edge")), place()},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, test.want, namespaceName(c, test.claimed)) })
+	}
 }

@@ -77,7 +77,7 @@ func owns(c *fleet.Cluster, refs []metav1.OwnerReference) bool {
 	return slices.ContainsFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == c.UID })
 }
 
-// marked is stricter than ours: to delete a namespace takes proof, a namespace without a mark is left alone.
+// marked is stricter than registration.IsPlaceOf: to delete a namespace takes proof, a namespace without a mark is left alone.
 func marked(ns *corev1.Namespace, c *fleet.Cluster) bool {
 	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
 		return owner.UID == string(c.UID)
@@ -85,14 +85,20 @@ func marked(ns *corev1.Namespace, c *fleet.Cluster) bool {
 	return ns.Annotations[names.ClusterNamespaceAnnotation] == c.Namespace && ns.Annotations[names.ClusterAnnotation] == c.Name
 }
 
-// belongs says whether a registration request is this Cluster's. A request that was never matched to a Cluster is told
-// by its client ID, which is unique in a workspace.
-func belongs(r *fleet.ClusterRegistration, c *fleet.Cluster) bool {
-	if r.Namespace != c.Namespace {
-		return false
-	}
+// requestKey is the Cluster that a registration request is for, and clusterKeys are the requests of a Cluster, both as
+// values of one index. A request that was never matched to a Cluster is told by its client ID, which is unique in a
+// workspace.
+func requestKey(r *fleet.ClusterRegistration) string {
 	if r.Status.ClusterName != "" {
-		return r.Status.ClusterName == c.Name
+		return r.Namespace + "/name/" + r.Status.ClusterName
 	}
-	return r.Spec.ClientID != "" && r.Spec.ClientID == c.Spec.ClientID
+	return r.Namespace + "/client/" + r.Spec.ClientID
+}
+
+func clusterKeys(c *fleet.Cluster) []string {
+	keys := []string{c.Namespace + "/name/" + c.Name}
+	if c.Spec.ClientID != "" {
+		keys = append(keys, c.Namespace+"/client/"+c.Spec.ClientID)
+	}
+	return keys
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,10 +29,10 @@ func TestARequestBelongsToTheClusterThatItWasMatchedTo(t *testing.T) {
 		"unmatched, no client at all": {request("r", func(r *fleet.ClusterRegistration) { r.Status.ClusterName = "" }), false},
 	}
 	for name, test := range cases {
-		assert.Equal(t, test.want, belongs(test.request, c), name)
+		assert.Equal(t, test.want, slices.Contains(clusterKeys(c), requestKey(test.request)), name)
 	}
 	none := newCluster()
-	assert.False(t, belongs(cases["unmatched, no client at all"].request, none), "two empty client IDs are no match")
+	assert.False(t, slices.Contains(clusterKeys(none), requestKey(cases["unmatched, no client at all"].request)), "two empty client IDs are no match")
 }
 
 func TestLeavingTakesCredentialsFirst(t *testing.T) {

@@ -107,7 +107,7 @@ func newHub(t *testing.T) *hub {
 		Clusters: h.clusters, Registrations: h.registrations, Tokens: h.tokens, Bundles: h.bundles, Namespaces: h.namespaces,
 		Accounts: h.accounts, Leases: h.leases, Names: hubNames(), Clock: clocktesting.NewFakePassiveClock(now),
 	}}
-	h.accounts.Cache().AddIndexer(accountsByCluster, accountKeys)
+	h.addIndexers()
 	h.fails = map[string]error{}
 	h.clusters.Fail, h.registrations.Fail, h.tokens.Fail = h.of("Cluster"), h.of("ClusterRegistration"), h.of("ClusterRegistrationToken")
 	h.bundles.Fail, h.namespaces.Fail, h.leases.Fail = h.of("Bundle"), h.of("Namespace"), h.of("Lease")

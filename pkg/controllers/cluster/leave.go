@@ -2,10 +2,11 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
@@ -26,15 +27,14 @@ func (h *handler) leave(cluster *fleet.Cluster) (*fleet.Cluster, error) {
 
 func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
 	in := leaving{cluster: cluster}
-	requests, err := h.Registrations.Cache().List(cluster.Namespace, labels.Everything())
-	if err != nil {
-		return in, fmt.Errorf("listing registrations: %w", err)
-	}
-	for _, r := range requests {
-		if belongs(r, cluster) {
-			in.registrations = append(in.registrations, r)
+	for _, key := range clusterKeys(cluster) {
+		requests, err := h.Registrations.Cache().GetByIndex(requestsByCluster, key)
+		if err != nil {
+			return in, fmt.Errorf("listing registrations: %w", err)
 		}
+		in.registrations = append(in.registrations, requests...)
 	}
+	var err error
 	if in.accounts, err = h.Accounts.Cache().GetByIndex(accountsByCluster, cluster.Namespace+"/"+cluster.Name); err != nil {
 		return in, fmt.Errorf("listing accounts: %w", err)
 	}
@@ -49,8 +49,8 @@ func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
 func (h *handler) observeRest(in *leaving) error {
 	workspace := in.cluster.Namespace
 	var err error
-	if in.namespace, err = found(h.Namespaces.Get(NamespaceName(in.cluster), metav1.GetOptions{})); err != nil {
-		return fmt.Errorf("reading namespace %s: %w", NamespaceName(in.cluster), err)
+	if _, in.namespace, err = findPlace(in.cluster, h.liveNamespace); err != nil {
+		return err
 	}
 	bundle := names.AgentBundle(in.cluster.Name)
 	if in.bundle, err = found(h.Bundles.Get(workspace, bundle, metav1.GetOptions{})); err != nil {
@@ -63,6 +63,14 @@ func (h *handler) observeRest(in *leaving) error {
 	return nil
 }
 
+func (h *handler) liveNamespace(name string) (*corev1.Namespace, error) {
+	return h.Namespaces.Get(name, metav1.GetOptions{})
+}
+
+// lookAgain is how often a leaving Cluster is looked at beside the events of what it waits for: a deletion that a broken
+// watch missed has no event that says whose the object was.
+const lookAgain = 15 * time.Second
+
 func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 	for _, r := range f.registrations {
 		if err := gone(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
@@ -70,6 +78,7 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 		}
 	}
 	if f.waiting != "" {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, lookAgain)
 		return h.reportLeaving(cluster, f.waiting)
 	}
 	if !f.done {

@@ -11,7 +11,12 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
-func accountKeys(account *corev1.ServiceAccount) ([]string, error) {
+// accountKeys knows the request accounts of a Cluster. Those of other namespaces are not the hub's: whoever made one could
+// hold up the deletion of a Cluster by naming it.
+func (h *handler) accountKeys(account *corev1.ServiceAccount) ([]string, error) {
+	if account.Namespace != h.Names.Agents {
+		return nil, nil
+	}
 	var keys []string
 	for _, key := range clusterIn(account.Annotations) {
 		keys = append(keys, key.Namespace+"/"+key.Name)

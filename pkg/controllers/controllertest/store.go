@@ -59,6 +59,15 @@ func (s *Store[T]) Remove(namespace, name string) {
 	s.drop(join(namespace, name))
 }
 
+// Hide takes an object out of the cache alone, as an informer does whose selector it no longer meets.
+func (s *Store[T]) Hide(namespace, name string) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if obj, ok := s.live[join(namespace, name)]; ok {
+		_ = s.cached.Delete(obj)
+	}
+}
+
 // Sync lets the cache catch up.
 func (s *Store[T]) Sync() {
 	s.lock.Lock()
