@@ -82,7 +82,9 @@ func (w *wait) look(ctx context.Context) error {
 	req, err := w.hub.Request(ctx, w.order.ClusterNamespace, w.attempt.Request)
 	switch hub.AnswerOf(err) {
 	case hub.OK:
-		w.tell(req)
+		if err := w.tell(req); err != nil {
+			return err
+		}
 	case hub.Missing:
 		return errRequestGone
 	}
@@ -93,11 +95,13 @@ func (w *wait) look(ctx context.Context) error {
 }
 
 // tell reports why the request is not granted. A hub that has said so will answer: no other request is made meanwhile,
-// somebody may be about to approve this one.
-func (w *wait) tell(req *fleet.ClusterRegistration) {
+// somebody may be about to approve this one. What the hub will never grant is ended instead.
+func (w *wait) tell(req *fleet.ClusterRegistration) error {
 	granted := conditions.GetCondition(req.Status.Conditions, fleet.RegistrationConditionGranted)
 	w.held = granted != nil && granted.Status == corev1.ConditionFalse
 	switch {
+	case w.held && registration.IsFinal(granted.Reason):
+		return fmt.Errorf("%w: %s: %s", errNeverGranted, granted.Reason, granted.Message)
 	case w.held:
 		w.report.warning(topicHandshake, EventRegistrationWaiting, granted.Reason+granted.Message, fmt.Sprintf(
 			"Request %s/%s is not granted: %s: %s", req.Namespace, req.Name, granted.Reason, granted.Message))
@@ -105,4 +109,5 @@ func (w *wait) tell(req *fleet.ClusterRegistration) {
 		w.report.logged(topicHandshake, "granted", fmt.Sprintf(
 			"Request %s/%s is granted, waiting for the credential", req.Namespace, req.Name))
 	}
+	return nil
 }

@@ -19,9 +19,10 @@ import (
 var (
 	// errTokenRefused ends the handshake: the hub has answered the bootstrap token with 401, and again.
 	errTokenRefused = errors.New("the hub refuses the bootstrap token (401)")
-	// errRequestGone, errUnanswered and registration.ErrNotForUs end a request; another one is made.
-	errRequestGone = errors.New("the request is gone from the hub: it was denied, has expired or was replaced by a newer one")
-	errUnanswered  = errors.New("the request was not answered in time")
+	// errRequestGone, errNeverGranted, errUnanswered and registration.ErrNotForUs end a request; another one is made.
+	errRequestGone  = errors.New("the request is gone from the hub: it was denied, has expired or was replaced by a newer one")
+	errNeverGranted = errors.New("the hub will not grant this request, another is made")
+	errUnanswered   = errors.New("the request was not answered in time")
 	// errCredentialRefused says that a new credential does not do what it is for; it may be a moment early.
 	errCredentialRefused = errors.New("the new credential cannot list bundledeployments on the hub")
 )
@@ -78,7 +79,12 @@ func (h *handshake) run(ctx context.Context) (stored, error) {
 
 // endsRequest says whether it is of no use to go on with the same request.
 func endsRequest(err error) bool {
-	return errors.Is(err, errRequestGone) || errors.Is(err, errUnanswered) || errors.Is(err, registration.ErrNotForUs)
+	for _, end := range []error{errRequestGone, errNeverGranted, errUnanswered, registration.ErrNotForUs} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // prepare takes up the request that was begun for this order, or writes down a new one. Only what is written down is

@@ -2,6 +2,7 @@ package register
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
@@ -54,6 +56,57 @@ func TestARequestThatIsGoneIsFollowedByAnother(t *testing.T) {
 	w.eventually("another request is made", func() bool { return len(h.Requests()) == 1 && h.Requests()[0].Name != first })
 	h.Configure(func(o *hubtest.Options) { o.Hold = "" })
 	w.registered(a)
+}
+
+// Nothing on the hub ends these refusals, so that to wait would be for ever.
+func TestARequestThatTheHubNeverGrantsIsFollowedByAnother(t *testing.T) {
+	for _, reason := range []string{registration.ReasonCredentialConflict, registration.ReasonAccountConflict, registration.ReasonClusterGone} {
+		t.Run(reason, func(t *testing.T) {
+			h := newHub(t, hubtest.Options{Hold: reason})
+			w := newWorld(t)
+			w.putBootstrap(h.Bootstrap())
+			a := w.start(brisk)
+			w.eventually("others are made", func() bool { return len(h.Requests()) > 2 })
+			requests := h.Requests()
+			assert.NotEqual(t, requests[0].Spec.ClientRandom, requests[1].Spec.ClientRandom, "a credential's name follows from it")
+			assert.Contains(t, strings.Join(w.events.all(), "\n"), reason)
+
+			h.Configure(func(o *hubtest.Options) { o.Hold = "" })
+			w.registered(a)
+		})
+	}
+}
+
+func TestRequestsThatTheHubNeverGrantsBecomeRare(t *testing.T) {
+	h := newHub(t, hubtest.Options{Hold: registration.ReasonClusterGone})
+	w := newWorld(t)
+	w.putBootstrap(h.Bootstrap())
+	pace := brisk
+	pace.RetryFirst, pace.RetryMax = 40*time.Millisecond, time.Hour
+	since := time.Now()
+	w.start(pace)
+	w.eventually("four are made", func() bool { return len(h.Requests()) == 4 })
+	assert.GreaterOrEqual(t, time.Since(since), 7*40*time.Millisecond*8/10, "40, 80 and 160 ms lie between them, less a fifth")
+}
+
+// A person can end these.
+func TestARequestThatSomebodyCanLetPassIsKept(t *testing.T) {
+	for _, reason := range []string{"InvalidRequest", "Denied", "Revoked", "TokenUnknown", "WaitingForApproval", "IdentityConflict", "ClusterNameTaken"} {
+		t.Run(reason, func(t *testing.T) {
+			h := newHub(t, hubtest.Options{Hold: reason})
+			w := newWorld(t)
+			w.putBootstrap(h.Bootstrap())
+			a := w.start(brisk)
+			reads := func() int {
+				return len(h.Calls(func(c apitest.Call) bool { return c.On("get", hubtest.Registrations) }))
+			}
+			w.eventually("the request is read again and again", func() bool { return reads() > 3 })
+			require.Len(t, h.Requests(), 1)
+			h.Configure(func(o *hubtest.Options) { o.Hold = "" })
+			w.registered(a)
+			assert.Len(t, h.Requests(), 1)
+		})
+	}
 }
 
 func TestACredentialForAnotherIsNotTaken(t *testing.T) {
