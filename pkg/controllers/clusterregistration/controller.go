@@ -11,6 +11,7 @@ import (
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -30,6 +31,9 @@ const (
 	handlerName = "fleet-cluster-registration"
 	// cacheLag is when a cache has surely seen what was there before.
 	cacheLag = time.Second
+	// sweep is how often a grant is looked at beside the events of its parts: a deletion that a broken watch missed has no
+	// event that says whose the object was. A look that finds all in order costs no request.
+	sweep = 10 * time.Minute
 )
 
 // Deps is what this controller works with.
@@ -81,13 +85,13 @@ func Register(ctx context.Context, deps Deps) {
 	relatedresource.Watch(ctx, handlerName+"-parts", h.requestsOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
 	relatedresource.Watch(ctx, handlerName+"-clusters", h.requestsOfCluster, now, deps.Clusters)
 	relatedresource.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
+	deps.Config.Subscribe(handlerName, h.onConfig)
 	relatedresource.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
 }
 
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {
 	if r == nil {
-		namespace, name := relatedresource.FromString(key).Namespace, relatedresource.FromString(key).Name
-		return nil, h.takeBack(namespace, name)
+		return nil, h.afterDeletion(relatedresource.FromString(key))
 	}
 	in, err := h.observe(r)
 	if err != nil {
@@ -97,6 +101,20 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 		return r, fmt.Errorf("registration %s: %w", key, err)
 	}
 	return r, nil
+}
+
+// onConfig has requests looked at again that are not granted: what they must bring may have changed.
+func (h *handler) onConfig(context.Context, config.Config) error {
+	requests, err := h.Registrations.Cache().List("", labels.Everything())
+	if err != nil {
+		return fmt.Errorf("listing registrations: %w", err)
+	}
+	for _, r := range requests {
+		if !r.Status.Granted {
+			h.Registrations.EnqueueAfter(r.Namespace, r.Name, 0)
+		}
+	}
+	return nil
 }
 
 func (h *handler) apply(in input, d decision) error {
@@ -129,6 +147,7 @@ func (h *handler) createCluster(r *fleet.ClusterRegistration, cluster *fleet.Clu
 }
 
 func (h *handler) applyGrant(in input, d decision) error {
+	h.Registrations.EnqueueAfter(in.request.Namespace, in.request.Name, sweep)
 	if d.pin != nil {
 		if err := h.writePin(d.cluster, *d.pin); err != nil {
 			return err
@@ -155,17 +174,6 @@ func (h *handler) applyGrant(in input, d decision) error {
 		return fmt.Errorf("letting the import account read the credential: %w", err)
 	}
 	return h.report(in, d, &record)
-}
-
-// withdraw is for a credential that nobody can fetch any more: the import account that it waited for has ended.
-func (h *handler) withdraw(in input, d decision) error {
-	if err := h.access.Remove(h.ctx, registrationKind, in.request.Namespace, in.request.Name); err != nil {
-		return fmt.Errorf("taking back the import account's access: %w", err)
-	}
-	if err := h.minter.discard(in.request); err != nil {
-		return err
-	}
-	return h.report(in, d, nil)
 }
 
 func (h *handler) writePin(cluster *fleet.Cluster, pin registration.Pin) error {
@@ -209,15 +217,4 @@ func older(a, b *fleet.ClusterRegistration) bool {
 		return a.Name < b.Name
 	}
 	return a.CreationTimestamp.Before(&b.CreationTimestamp)
-}
-
-// takeBack removes all that a request was given: bindings first, then the account, then the credential.
-func (h *handler) takeBack(namespace, name string) error {
-	if err := h.grants.Remove(h.ctx, registrationKind, namespace, name); err != nil {
-		return fmt.Errorf("taking back the grant of %s/%s: %w", namespace, name, err)
-	}
-	if err := h.access.Remove(h.ctx, registrationKind, namespace, name); err != nil {
-		return fmt.Errorf("taking back the access of %s/%s: %w", namespace, name, err)
-	}
-	return h.minter.discardByOwner(namespace, name)
 }

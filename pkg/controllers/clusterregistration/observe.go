@@ -10,6 +10,7 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
@@ -116,7 +117,7 @@ func (h *handler) observeClusters(in *input) error {
 		if err != nil {
 			return fmt.Errorf("reading namespace %s: %w", c.Status.Namespace, err)
 		}
-		in.placed[c.UID] = ns != nil && isPlaceOf(ns, c)
+		in.placed[c.UID] = ns != nil && isReady(ns, c)
 	}
 	return nil
 }
@@ -143,20 +144,9 @@ func (h *handler) matched(r *fleet.ClusterRegistration, known []*fleet.Cluster) 
 	return c, nil
 }
 
-// isPlaceOf says whether a namespace was made for a Cluster. That the Cluster's status says so is not enough: its agent can
-// write there, and would be given rights in the namespace of another.
-func isPlaceOf(ns *corev1.Namespace, c *fleet.Cluster) bool {
-	if ns.DeletionTimestamp != nil {
-		return false
-	}
-	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
-		return owner.UID == string(c.UID)
-	}
-	workspace, name := ns.Annotations[names.ClusterNamespaceAnnotation], ns.Annotations[names.ClusterAnnotation]
-	if workspace == "" && name == "" {
-		return ns.Name == names.ClusterNamespace(c.Namespace, c.Name) // of an installation that did not mark it
-	}
-	return workspace == c.Namespace && name == c.Name
+// isReady says whether a grant may go into a namespace: it is the Cluster's, and it stays.
+func isReady(ns *corev1.Namespace, c *fleet.Cluster) bool {
+	return ns.DeletionTimestamp == nil && registration.IsPlaceOf(ns, c)
 }
 
 // clusterOfToken is the UID of the Cluster that the hub made a token for.

@@ -110,7 +110,7 @@ func TestANamespaceIsAClustersOnlyIfItWasMadeForIt(t *testing.T) {
 		"it is on its way out":       {leaving, false},
 		"a mark that names no owner": {plain("kube-system", map[string]string{names.OwnerAnnotation: "x"}), false},
 	} {
-		assert.Equal(t, test.want, isPlaceOf(test.ns, cluster()), name)
+		assert.Equal(t, test.want, isReady(test.ns, cluster()), name)
 	}
 }
 

@@ -1,0 +1,75 @@
+package clusterregistration
+
+import (
+	"fmt"
+
+	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// afterDeletion takes back what a request had. That it is gone is read live: after a start this cache may be behind the one
+// whose object brought the key here, and to take a grant back cuts an agent off for good.
+func (h *handler) afterDeletion(key relatedresource.Key) error {
+	_, err := h.Registrations.Get(key.Namespace, key.Name, metav1.GetOptions{})
+	if err == nil {
+		return nil // its own event comes
+	}
+	if !apierrors.IsNotFound(err) {
+		return fmt.Errorf("registration %s/%s: %w", key.Namespace, key.Name, err)
+	}
+	return h.takeBack(key.Namespace, key.Name)
+}
+
+// takeBack removes all that a request was given: bindings first, then the account, then the credential.
+func (h *handler) takeBack(namespace, name string) error {
+	if err := h.grants.Remove(h.ctx, registrationKind, namespace, name); err != nil {
+		return fmt.Errorf("taking back the grant of %s/%s: %w", namespace, name, err)
+	}
+	if err := h.access.Remove(h.ctx, registrationKind, namespace, name); err != nil {
+		return fmt.Errorf("taking back the access of %s/%s: %w", namespace, name, err)
+	}
+	return h.minter.discardByOwner(namespace, name)
+}
+
+// withdraw is for a credential that nobody can fetch any more: the import account that it waited for has ended. That is
+// read live before anything is taken away.
+func (h *handler) withdraw(in input, d decision) error {
+	gone, err := h.importAccountGone(in)
+	if err != nil || !gone {
+		return err // the event of what the cache has yet to see brings the request back
+	}
+	if err := h.access.Remove(h.ctx, registrationKind, in.request.Namespace, in.request.Name); err != nil {
+		return fmt.Errorf("taking back the import account's access: %w", err)
+	}
+	if err := h.minter.discard(in.request); err != nil {
+		return err
+	}
+	return h.report(in, d, nil)
+}
+
+func (h *handler) importAccountGone(in input) (bool, error) {
+	token := in.token
+	if token == nil {
+		name := in.request.Labels[names.RegistrationTokenLabel]
+		if name == "" {
+			return true, nil
+		}
+		live, err := found(h.Tokens.Get(in.request.Namespace, name, metav1.GetOptions{}))
+		if err != nil {
+			return false, fmt.Errorf("reading registration token %s: %w", name, err)
+		}
+		if live == nil || live.DeletionTimestamp != nil {
+			return true, nil
+		}
+		token = live
+	}
+	name := names.Account(token.Name, string(token.UID))
+	live, err := found(h.Accounts.Get(h.Names.Registration, name, metav1.GetOptions{}))
+	if err != nil {
+		return false, fmt.Errorf("reading import account %s: %w", name, err)
+	}
+	return live == nil, nil
+}
