@@ -90,6 +90,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	imports := clusterimport.Register(ctx, clusterimport.Deps{
 		Clusters: clusters, Tokens: tokens, Bundles: bundles, Secrets: secrets, Accounts: accounts, Clients: hub.Clients,
 		Config: p.source, Settings: p.settings, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
+		UserAgent: hub.Config.UserAgent,
 	})
 	clusterregistration.Register(ctx, clusterregistration.Deps{
 		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),

@@ -47,6 +47,8 @@ type Deps struct {
 	Clock    clock.PassiveClock
 	// HubUID is the UID of the hub's kube-system namespace.
 	HubUID string
+	// UserAgent names the hub to the clusters that it calls.
+	UserAgent string
 }
 
 type handler struct {

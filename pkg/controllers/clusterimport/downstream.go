@@ -44,6 +44,7 @@ func (h *handler) connect(f facts) (*kube.Downstream, error) {
 	if err != nil {
 		return nil, &trouble{reason: "InvalidKubeconfig", err: fmt.Errorf("secret %s/%s, key %q: %w", f.secretNamespace, f.secret.Name, keyKubeconfig, err)}
 	}
+	cfg.UserAgent = h.UserAgent // its audit log tells who came
 	return kube.NewDownstream(cfg)
 }
 
