@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,11 +37,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 		return 0
 	}
 	fmt.Fprintf(errOut, "fleet: %v\n", err)
-	var usage *usage
-	if errors.As(err, &usage) {
-		return usageError
-	}
-	return 1
+	return exitCode(err)
 }
 
 // usage marks an error of what was typed.
@@ -67,25 +62,26 @@ func withRole(args []string) []string {
 }
 
 func newApp(out, errOut io.Writer) *cli.App {
-	return &cli.App{
+	app := &cli.App{
 		Name:                 "fleet",
+		HelpName:             "fleet",
 		Usage:                "register clusters with a hub and keep them managed",
 		Version:              fmt.Sprintf("%s (%s)", version.Version, version.Commit),
 		Writer:               out,
 		ErrWriter:            errOut,
 		EnableBashCompletion: true,
 		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return &usage{err} },
+		OnUsageError:         mistyped,
+		Action:               needsCommand,
 		Commands: []*cli.Command{
 			controllerCommand(),
 			agentCommand(),
 			clusterCommand(),
 			versionCommand(),
 		},
-		CommandNotFound: func(c *cli.Context, name string) {
-			fmt.Fprintf(errOut, "fleet: there is no command %q; see fleet --help\n", name)
-		},
 	}
+	strict(app.Commands)
+	return app
 }
 
 func versionCommand() *cli.Command {
