@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 
+	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
@@ -86,10 +86,7 @@ func runController(c *cli.Context) error {
 	if namespace == "" {
 		return usagef("the controller needs --namespace or the variable %s", envNamespace)
 	}
-	settings, err := agentSettings(c, namespace)
-	if err != nil {
-		return err
-	}
+	settings := agentSettings(c, namespace)
 	election, err := kube.ElectionFromEnv(os.Getenv)
 	if err != nil {
 		return &usage{err}
@@ -114,20 +111,26 @@ func envBool(name string) bool {
 }
 
 // agentSettings are those of all agents that come from the controller's environment.
-func agentSettings(c *cli.Context, namespace string) (agentmanifest.Settings, error) {
-	s := agentmanifest.Settings{
-		SystemNamespace: namespace, Replicas: 1,
+func agentSettings(c *cli.Context, namespace string) agentmanifest.Settings {
+	return agentmanifest.Settings{
+		SystemNamespace: namespace, Replicas: agentReplicas(os.Getenv(envAgentReplicas)),
 		LeaseDuration: os.Getenv(envAgentLeaseDuration), RenewDeadline: os.Getenv(envAgentRenewDeadline), RetryPeriod: os.Getenv(envAgentRetryPeriod),
 		GVKErrorMapping: os.Getenv(envAgentGVKErrorMap),
 		PropagateDebug:  envBool(envPropagateDebug), Debug: c.Bool("debug"), DebugLevel: c.Int("debug-level"),
 		DisableSecurityContext: envBool(envNoSecurityContext),
 	}
-	if text := os.Getenv(envAgentReplicas); text != "" {
-		replicas, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || replicas < 1 {
-			return s, &usage{fmt.Errorf("%s is %q: it must be a number from 1", envAgentReplicas, text)}
-		}
-		s.Replicas = int32(replicas)
+}
+
+// agentReplicas is one where nothing that can be was asked for. Without an agent no cluster could register, and a hub that
+// does not start because of it would leave all others alone as well.
+func agentReplicas(text string) int32 {
+	if text == "" {
+		return 1
 	}
-	return s, nil
+	replicas, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || replicas < 1 {
+		logrus.Warnf("%s (agent.replicas of the chart) is %.32q: it must be a number from 1; agents get 1 replica", envAgentReplicas, text)
+		return 1
+	}
+	return int32(replicas)
 }
