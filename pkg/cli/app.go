@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(errOut, "fleet: %v\n", err)
+	fmt.Fprintln(errOut, "fleet: "+printableLines(err.Error(), maxError)) // it may quote what a server said
 	return exitCode(err)
 }
 

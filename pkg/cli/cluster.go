@@ -135,8 +135,9 @@ func printClusters(out io.Writer, clusters []fleet.Cluster, beats map[string]tim
 	for i := range clusters {
 		c := &clusters[i]
 		state, waitsFor := registration.StateOf(c)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.Namespace, c.Name, state, registration.JoinMethod(c),
-			orDash(c.Status.Agent.Version), lastBeat(c, beats, now), orDash(waitsFor))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(c.Namespace, maxName), printable(c.Name, maxName), state,
+			registration.JoinMethod(c), orDash(printable(c.Status.Agent.Version, maxWord)), lastBeat(c, beats, now),
+			orDash(printable(waitsFor, maxSentence)))
 	}
 	return table.Flush()
 }
