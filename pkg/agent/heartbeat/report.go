@@ -10,6 +10,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/pace"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // report writes status.agent.
@@ -25,8 +26,8 @@ func (r *report) once(ctx context.Context) time.Duration {
 	status := fleet.AgentStatus{
 		LastSeen:   metav1.NewTime(r.options.Clock.Now().UTC()),
 		Namespace:  r.options.Namespace,
-		Version:    r.options.Version,
-		Generation: r.options.Generation,
+		Version:    registration.AgentText(r.options.Version),
+		Generation: registration.AgentText(r.options.Generation),
 	}
 	err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
 	if ctx.Err() != nil {

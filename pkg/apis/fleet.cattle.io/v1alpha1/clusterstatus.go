@@ -50,7 +50,7 @@ type ClusterStatus struct {
 	// Unused. It stays for programs that read it.
 	// +nullable
 	AgentTolerationsHash string `json:"agentTolerationsHash,omitempty"`
-	// Unused. It stays for programs that read it.
+	// Set by a program to have the agent deployed anew; the hub clears it then.
 	AgentConfigChanged bool `json:"agentConfigChanged,omitempty"`
 	// The URL of the hub that the agent was deployed with last.
 	// +nullable
@@ -97,8 +97,10 @@ type AgentStatus struct {
 	// +nullable
 	Namespace string `json:"namespace"`
 	// The version of the agent.
+	// +kubebuilder:validation:MaxLength=64
 	Version string `json:"version,omitempty"`
 	// The digest of the options that the agent's pod was made with. It is the value of GENERATION there.
+	// +kubebuilder:validation:MaxLength=64
 	Generation string `json:"generation,omitempty"`
 	// Why a new pod of the agent has not taken over. Empty while all is well.
 	Upgrade *AgentUpgradeStatus `json:"upgrade,omitempty"`
