@@ -34,7 +34,8 @@ type ClusterRegistrationTokenSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self == '0' || (self.matches('^(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) <= duration('2562047h'))",message="must be \"0\" or a sequence of numbers with units (ns, us, µs, ms, s, m, h), at most 2562047h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
-	// How many requests are granted with the token. There is no limit if this is empty.
+	// How many requests are granted with the token. There is no limit if this is empty. Not enforced yet: the token grants
+	// until it ends.
 	// +kubebuilder:validation:Minimum=1
 	MaxUses *int32 `json:"maxUses,omitempty"`
 	// The only Cluster that can be registered with the token.
@@ -44,7 +45,8 @@ type ClusterRegistrationTokenSpec struct {
 	// Keys of labels that requests may give to a new Cluster. If this is absent, all keys are allowed but those
 	// that are reserved; if it is empty, none is.
 	AllowedLabels *[]string `json:"allowedLabels,omitempty"`
-	// Requests wait until a person approves them.
+	// Requests wait until a person approves them. The commands for that come with a later version: until then, approval is
+	// given by setting status.approval of the request.
 	RequireApproval bool `json:"requireApproval,omitempty"`
 }
 
@@ -55,7 +57,7 @@ type ClusterRegistrationTokenStatus struct {
 	// The secret with the values for the agent's chart, once it can be used.
 	// +nullable
 	SecretName string `json:"secretName,omitempty"`
-	// How many requests were granted with the token.
+	// How many requests were granted with the token. Not counted yet.
 	Uses int32 `json:"uses,omitempty"`
 	// Ready and ProvenanceEnforced.
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
