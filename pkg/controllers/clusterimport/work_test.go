@@ -101,10 +101,9 @@ func TestASecretOfAnotherNamespaceIsNotUsed(t *testing.T) {
 	assert.Empty(t, d.Requests())
 }
 
-// A07: an import that fails half way leaves the old agent, comes back by itself, and writes nothing anew each time.
-func TestAFailedImportIsTriedAgainWithTheSameTokenAndOneCondition(t *testing.T) {
-	refused := map[string]string{"one after the hub moved": "/secrets"} // its pod stays as it is
-	for name, prepare := range map[string]func(t *testing.T) (*hub, *downstream){
+// dueImports have an import due and its token answered, each for another reason.
+func dueImports() map[string]func(*testing.T) (*hub, *downstream) {
+	return map[string]func(*testing.T) (*hub, *downstream){
 		"the first one": func(t *testing.T) (*hub, *downstream) {
 			h, d := importing(t)
 			h.work1(t)
@@ -134,7 +133,13 @@ func TestAFailedImportIsTriedAgainWithTheSameTokenAndOneCondition(t *testing.T) 
 			h.answerToken(t)
 			return h, d
 		},
-	} {
+	}
+}
+
+// A07: an import that fails half way leaves the old agent, comes back by itself, and writes nothing anew each time.
+func TestAFailedImportIsTriedAgainWithTheSameTokenAndOneCondition(t *testing.T) {
+	refused := map[string]string{"one after the hub moved": "/secrets"} // its pod stays as it is
+	for name, prepare := range dueImports() {
 		t.Run(name, func(t *testing.T) {
 			h, d := prepare(t)
 			h.writes()
