@@ -57,9 +57,11 @@ func Run(ctx context.Context, o Options) error {
 var registry = sync.OnceValue(kube.NewRegistry)
 
 func serve(ctx context.Context, serving *sync.WaitGroup, o Options) {
-	metrics := kube.MetricsHandler(registry())
-	serving.Go(func() { kube.Serve(ctx, o.MetricsAddr, metrics) })
-	serving.Go(func() { kube.Serve(ctx, o.HealthAddr, kube.HealthHandler(nil, nil)) })
+	endpoints := kube.Endpoints{
+		MetricsAddress: o.MetricsAddr, Metrics: kube.MetricsHandler(registry()),
+		HealthAddress: o.HealthAddr, Health: kube.HealthHandler(nil, nil),
+	}
+	serving.Go(func() { endpoints.Serve(ctx) })
 }
 
 // work is what the leader does.

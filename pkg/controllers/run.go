@@ -35,7 +35,7 @@ type Options struct {
 	Settings         agentmanifest.Settings
 	DisableBootstrap bool
 	TTLRequired      bool
-	// MetricsAddress and HealthAddress say where to serve; "0" serves nothing.
+	// MetricsAddress and HealthAddress say where to serve, which may be the same; "0" serves nothing.
 	MetricsAddress, HealthAddress string
 	// Clock is the real one unless a test says otherwise.
 	Clock clock.WithTicker
@@ -69,14 +69,13 @@ func Run(ctx context.Context, o Options) error {
 // serve runs the metrics and health endpoints; the returned function waits until they have ended.
 func serve(ctx context.Context, o Options, leads, started *atomic.Bool) func() {
 	ctx, cancel := context.WithCancel(ctx)
-	var servers sync.WaitGroup
-	for addr, handler := range map[string]http.Handler{
-		o.MetricsAddress: kube.MetricsHandler(o.Registry),
-		o.HealthAddress:  healthHandler(leads, started),
-	} {
-		servers.Go(func() { kube.Serve(ctx, addr, handler) })
+	endpoints := kube.Endpoints{
+		MetricsAddress: o.MetricsAddress, Metrics: kube.MetricsHandler(o.Registry),
+		HealthAddress: o.HealthAddress, Health: healthHandler(leads, started),
 	}
-	return func() { cancel(); servers.Wait() }
+	var serving sync.WaitGroup
+	serving.Go(func() { endpoints.Serve(ctx) })
+	return func() { cancel(); serving.Wait() }
 }
 
 // healthHandler calls a standby ready: it stands by, which is all that is asked of it. A leader is ready once its caches
