@@ -44,7 +44,8 @@ type Options struct {
 }
 
 // Run takes part in the election and runs the hub while it leads. It returns nil when ctx ends, and an error when the
-// hub cannot start or the lead is lost: the process is then to end, since a controller cannot be stopped half way.
+// hub cannot start or the lead is lost. Either way the process is to end at once: the controllers' workers cannot be
+// waited for, and one of them may still be inside a handler.
 func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

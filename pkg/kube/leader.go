@@ -18,7 +18,10 @@ var ErrLeadershipLost = errors.New("leadership lost")
 
 // Lead waits until this process holds the lease and then runs run, whose context ends when ctx does or the lease is lost.
 // It returns only after run has: nil when ctx was cancelled, ErrLeadershipLost when the lease was lost, else what run
-// returned. The lease is given up after run has returned, never before, so that two processes never work at once.
+// returned. The lease is given up after run has returned, never before. That does not keep two processes from working at
+// once: lasso's workers are not waited for and may be inside a handler at that moment, and a process that lost the lease
+// learns of it late. The process must therefore end right after, and what it writes must be guarded, by resourceVersion
+// or by UID, so that a write on an old view fails instead of undoing the next leader's.
 func Lead(ctx context.Context, clients kubernetes.Interface, e Election, run func(ctx context.Context) error) error {
 	elected := make(chan struct{})
 	elector, err := newElector(clients, e, elected)
