@@ -30,6 +30,8 @@ const (
 	LocalCluster = "local"
 	// LocalKubeconfigSecret is the kubeconfig of LocalCluster.
 	LocalKubeconfigSecret = "local-cluster"
+	// RancherLocalKubeconfigSecret is the same where Rancher made the Cluster.
+	RancherLocalKubeconfigSecret = "local-kubeconfig"
 	// DefaultClusterGroup selects the local cluster.
 	DefaultClusterGroup = "default"
 	// BootstrapGitRepo is the optional repository of bootstrap.repo.

@@ -38,13 +38,15 @@ const (
 	JoinedLocally   = "local"
 )
 
-// JoinMethod says how a cluster joins. The local one is recognised by the label that the hub's bootstrap sets with its
-// name, so that it can be told without the hub's configuration.
+// JoinMethod says how a cluster joins. The local one is recognised without the hub's configuration: by its name together
+// with the secret that the hub, or Rancher, made for it. A label would not do: anybody's Cluster may have it, and an
+// agent gives labels to the Cluster that is created for it.
 func JoinMethod(c *fleet.Cluster) string {
+	secret := c.Spec.KubeConfigSecret
 	switch {
-	case c.Name == names.LocalCluster && c.Labels["name"] == names.LocalCluster:
+	case c.Name == names.LocalCluster && (secret == names.LocalKubeconfigSecret || secret == names.RancherLocalKubeconfigSecret):
 		return JoinedLocally
-	case c.Spec.KubeConfigSecret != "":
+	case secret != "":
 		return JoinedByManager
 	default:
 		return JoinedByAgent

@@ -45,20 +45,33 @@ func TestLocalCluster(t *testing.T) {
 	assert.False(t, IsLocalDisabled(nil, cfg))
 }
 
-func TestJoinMethodAndLifetime(t *testing.T) {
+func TestJoinMethod(t *testing.T) {
+	for _, test := range []struct{ namespace, name, label, secret, want string }{
+		{"fleet-local", "local", "local", "local-cluster", JoinedLocally},
+		{"hub-workspace", "local", "", "local-cluster", JoinedLocally},
+		{"fleet-local", "local", "local", "local-kubeconfig", JoinedLocally},
+		{"fleet-default", "edge", "", "edge-kubeconfig", JoinedByManager},
+		{"fleet-default", "edge", "", "local-cluster", JoinedByManager},
+		{"fleet-default", "edge", "local", "local-kubeconfig", JoinedByManager},
+		{"fleet-default", "local", "local", "edge-kubeconfig", JoinedByManager},
+		{"fleet-default", "edge", "", "", JoinedByAgent},
+		{"fleet-default", "local", "local", "", JoinedByAgent},
+	} {
+		c := cluster(test.namespace, test.name)
+		c.Spec.KubeConfigSecret = test.secret
+		if test.label != "" {
+			c.Labels["name"] = test.label
+		}
+		assert.Equal(t, test.want, JoinMethod(c), "%+v", test)
+	}
+}
+
+func TestLifetimeFollowsWhoCanHeal(t *testing.T) {
 	cfg := config.Default("dev")
-	local, byManager, byAgent := cluster("fleet-local", "local"), cluster("a", "b"), cluster("a", "b")
-	local.Labels["name"] = "local"
-	local.Spec.KubeConfigSecret = "local-cluster"
+	byManager, byAgent := cluster("a", "b"), cluster("a", "b")
 	byManager.Spec.KubeConfigSecret = "edge-kubeconfig"
-	assert.Equal(t, JoinedLocally, JoinMethod(local))
-	assert.Equal(t, JoinedByManager, JoinMethod(byManager))
-	assert.Equal(t, JoinedByAgent, JoinMethod(byAgent))
-	byAgent.Labels["name"] = "local"
-	assert.Equal(t, JoinedByAgent, JoinMethod(byAgent), "a label alone makes no cluster local")
 
 	assert.Equal(t, 90*24*time.Hour, Lifetime(byManager, cfg))
-	assert.Equal(t, 90*24*time.Hour, Lifetime(local, cfg))
 	assert.Equal(t, 365*24*time.Hour, Lifetime(byAgent, cfg))
 	assert.Equal(t, 3*time.Minute, Grace(time.Minute))
 }
