@@ -22,7 +22,7 @@ func (h *handler) namespace(ns *corev1.Namespace) (verdict, error) {
 	if err != nil {
 		return keep, err
 	}
-	v := judgeNamespace(ns, ref, cluster, h.Clock.Now())
+	v := judgeNamespace(ns, cluster, h.Clock.Now())
 	if !v.remove {
 		return v, nil
 	}

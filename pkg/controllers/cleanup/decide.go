@@ -47,13 +47,11 @@ func clusterOf(ns *corev1.Namespace, hub names.Namespaces) (ref names.OwnerRef, 
 	return ref, ns.Name == names.ClusterNamespace(workspace, cluster)
 }
 
-// judgeNamespace: cluster is what the name in ref stands for, nil for nothing.
-func judgeNamespace(ns *corev1.Namespace, ref names.OwnerRef, cluster *fleet.Cluster, now time.Time) verdict {
-	if ns.DeletionTimestamp != nil {
-		return keep
-	}
-	// A Cluster of the same name that was made anew waits until the old namespace is gone; one that uses it keeps it.
-	if cluster != nil && (!replaced(ref, cluster) || cluster.Status.Namespace == ns.Name) {
+// judgeNamespace: cluster is what workspace and name in the namespace's marks stand for now, nil for nothing. A Cluster
+// keeps the namespace, whatever its UID: one that came back from a backup has another, and what lies in there cannot be
+// had again. It waits, and its condition says what a person can do.
+func judgeNamespace(ns *corev1.Namespace, cluster *fleet.Cluster, now time.Time) verdict {
+	if ns.DeletionTimestamp != nil || cluster != nil {
 		return keep
 	}
 	return atAge(now.Sub(ns.CreationTimestamp.Time), namespaceAge)

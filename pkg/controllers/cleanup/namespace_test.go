@@ -30,13 +30,32 @@ func TestNamespaceGoesOnlyWithItsCluster(t *testing.T) {
 			w.clusters.Lag = true
 			w.clusters.Remove(workspace, "c")
 		}},
-		"made anew by the same name": {prepare: func(w *world) { w.clusters.Add(cluster("c", "2")) }, gone: true},
-		"made anew, but uses it": {prepare: func(w *world) {
+		"restored with another UID":  {prepare: func(w *world) { w.clusters.Add(cluster("c", "2")) }},
+		"restored, not in cache yet": {prepare: func(w *world) { w.clusters.Lag = true; w.clusters.Add(cluster("c", "2")) }},
+		"restored, the old one in cache": {prepare: func(w *world) {
+			w.clusters.Add(cluster("c", "1"))
+			w.clusters.Lag = true
+			w.clusters.Remove(workspace, "c")
+			w.clusters.Add(cluster("c", "2"))
+		}},
+		"restored, and gone again": {prepare: func(w *world) {
+			w.clusters.Add(cluster("c", "2"))
+			w.clusters.Lag = true
+			w.clusters.Remove(workspace, "c")
+		}, gone: true},
+		"restored, and on its way out": {prepare: func(w *world) {
+			c := cluster("c", "2")
+			c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: start}, []string{names.ClusterFinalizer}
+			w.clusters.Add(c)
+		}},
+		"made anew, and uses it": {prepare: func(w *world) {
 			c := cluster("c", "2")
 			c.Status.Namespace = names.ClusterNamespace(workspace, "c")
 			w.clusters.Add(c)
 		}},
-		"made anew, but lives elsewhere":    {prepare: func(w *world) { c := cluster("c", "2"); c.Status.Namespace = "elsewhere"; w.clusters.Add(c) }, gone: true},
+		"made anew, but lives elsewhere":    {prepare: func(w *world) { c := cluster("c", "2"); c.Status.Namespace = "elsewhere"; w.clusters.Add(c) }},
+		"another of the workspace":          {prepare: func(w *world) { w.clusters.Add(cluster("d", "1")) }, gone: true},
+		"the same name elsewhere":           {prepare: func(w *world) { c := cluster("c", "1"); c.Namespace = "other"; w.clusters.Add(c) }, gone: true},
 		"without UID, Cluster of that name": {prepare: func(w *world) { w.clusters.Add(cluster("c", "2")) }, change: withoutOwner},
 		"without UID, Cluster gone":         {change: withoutOwner, gone: true},
 		"without UID, another name":         {change: func(ns *corev1.Namespace) { withoutOwner(ns); ns.Name = "prod" }},
