@@ -6,7 +6,7 @@ import (
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 )
 
-// Debounced enqueues on ctl after d, for relatedresource.Watch. However many events name a key within d, it runs once;
+// Debounced enqueues on ctl after d, for Watch. However many events name a key within d, it runs once;
 // 0 means at once. A controller's own Enqueue counts each call as a failure and slows the key down, this does not.
 func Debounced(ctl interface {
 	EnqueueAfter(namespace, name string, d time.Duration)
@@ -14,7 +14,7 @@ func Debounced(ctl interface {
 	return debounced(func(namespace, name string) { ctl.EnqueueAfter(namespace, name, d) })
 }
 
-// DebouncedClusterScoped is Debounced for a kind without namespaces, for relatedresource.WatchClusterScoped.
+// DebouncedClusterScoped is Debounced for a kind without namespaces, for WatchClusterScoped.
 func DebouncedClusterScoped(ctl interface {
 	EnqueueAfter(name string, d time.Duration)
 }, d time.Duration) relatedresource.ClusterScopedEnqueuer {

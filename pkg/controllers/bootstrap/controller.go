@@ -71,8 +71,8 @@ func Register(ctx context.Context, deps Deps) {
 	})
 	deps.Secrets.OnChange(ctx, handlerName, h.onChange)
 	work := kube.Debounced(deps.Secrets, 0)
-	relatedresource.Watch(ctx, handlerName+"-kubeconfig", h.kubeconfigChanged, work, deps.Secrets)
-	relatedresource.Watch(ctx, handlerName+"-parts", h.partGone, work, deps.Clusters, deps.Groups, deps.GitRepos, deps.Namespaces)
+	kube.Watch(ctx, handlerName+"-kubeconfig", h.kubeconfigChanged, work, deps.Secrets)
+	kube.Watch(ctx, handlerName+"-parts", h.partGone, work, deps.Clusters, deps.Groups, deps.GitRepos, deps.Namespaces)
 	deps.Config.Subscribe("bootstrap", func(context.Context, config.Config) error {
 		work.Enqueue(deps.Names.System, names.BootstrapTokenSecret)
 		return nil

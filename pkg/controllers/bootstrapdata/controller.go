@@ -59,7 +59,7 @@ func Register(ctx context.Context, deps Deps) error {
 	}
 	deps.ClusterRoles.OnChange(ctx, handlerName, h.onChange)
 	deps.ClusterRoles.EnqueueAfter(everything, 0)
-	relatedresource.WatchClusterScoped(ctx, handlerName+"-parts", h.partOf, kube.DebouncedClusterScoped(deps.ClusterRoles, 0),
+	kube.WatchClusterScoped(ctx, handlerName+"-parts", h.partOf, kube.DebouncedClusterScoped(deps.ClusterRoles, 0),
 		deps.ClusterRoleBindings, deps.Namespaces)
 	return nil
 }

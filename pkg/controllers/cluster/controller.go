@@ -8,7 +8,6 @@ import (
 
 	coordination "github.com/rancher/wrangler/v3/pkg/generated/controllers/coordination.k8s.io/v1"
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
-	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -52,9 +51,9 @@ func Register(ctx context.Context, deps Deps) {
 	h.addIndexers()
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
-	relatedresource.Watch(ctx, handlerName+"-parts", partOf, now, deps.Namespaces, deps.Accounts)
-	relatedresource.Watch(ctx, handlerName+"-leases", h.clusterOfLease, now, deps.Leases)
-	relatedresource.Watch(ctx, handlerName+"-requests", requestOf, now, deps.Registrations)
+	kube.Watch(ctx, handlerName+"-parts", partOf, now, deps.Namespaces, deps.Accounts)
+	kube.Watch(ctx, handlerName+"-leases", h.clusterOfLease, now, deps.Leases)
+	kube.Watch(ctx, handlerName+"-requests", requestOf, now, deps.Registrations)
 }
 
 func (h *handler) addIndexers() {

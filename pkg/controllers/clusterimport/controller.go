@@ -7,7 +7,6 @@ import (
 	"time"
 
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
-	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
@@ -26,6 +25,9 @@ const (
 	workers = 50
 	// callTimeout bounds each call to a foreign cluster.
 	callTimeout = 15 * time.Second
+	// importPatience bounds all that is done about one cluster at one time. An import makes some forty calls: with their own
+	// bounds alone, a cluster that answers each of them in the last second would hold a worker for ten minutes.
+	importPatience = 2 * time.Minute
 	retryFirst  = 2 * time.Second
 	retryLast   = 10 * time.Minute
 	// importTokenTTL is how long an agent may take to use what it was given.
@@ -60,6 +62,8 @@ type handler struct {
 	seen map[string]string
 
 	written written
+	// patience is importPatience unless a test says otherwise.
+	patience time.Duration
 }
 
 // Register starts the controller with the factories behind deps. The returned function works on foreign clusters until
@@ -70,15 +74,15 @@ func Register(ctx context.Context, deps Deps) func(context.Context) {
 	addIndexers(deps)
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
-	relatedresource.Watch(ctx, handlerName+"-secrets", h.clustersOfSecret, now, deps.Secrets)
-	relatedresource.Watch(ctx, handlerName+"-tokens", clusterOfToken, now, deps.Tokens)
-	relatedresource.Watch(ctx, handlerName+"-accounts", h.clusterOfAccount, now, deps.Accounts)
+	kube.Watch(ctx, handlerName+"-secrets", h.clustersOfSecret, now, deps.Secrets)
+	kube.Watch(ctx, handlerName+"-tokens", clusterOfToken, now, deps.Tokens)
+	kube.Watch(ctx, handlerName+"-accounts", h.clusterOfAccount, now, deps.Accounts)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 	return h.queue.Run
 }
 
 func newHandler(deps Deps) *handler {
-	return &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}}
+	return &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}, patience: importPatience}
 }
 
 func addIndexers(deps Deps) {

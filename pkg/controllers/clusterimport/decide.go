@@ -46,6 +46,7 @@ const (
 	reasonRevoked         = "Revoked"
 	reasonImported        = "Imported"
 	reasonTornDown        = "LocalAgentDisabled"
+	reasonUnreachable     = "Unreachable"
 )
 
 // facts is what a decision rests on.

@@ -62,7 +62,7 @@ func explain(err error, secret string) (reason, message string) {
 	case apierrors.IsForbidden(err):
 		return "Forbidden", fmt.Sprintf("the account of secret %s may not install the agent: %s", secret, text)
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr):
-		return "Unreachable", "the cluster cannot be reached: " + text
+		return reasonUnreachable, "the cluster cannot be reached: " + text
 	default:
 		return "ImportFailed", text
 	}

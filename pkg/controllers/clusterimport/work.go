@@ -2,6 +2,7 @@ package clusterimport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
@@ -13,8 +14,13 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
+// errSlow is why the work of one look ended.
+var errSlow = errors.New("an import took too long")
+
 // work is one look at one cluster. An error brings it back after a delay.
 func (h *handler) work(ctx context.Context, key string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, h.patience, errSlow)
+	defer cancel()
 	place := relatedresource.FromString(key)
 	cluster, err := h.Clusters.Cache().Get(place.Namespace, place.Name)
 	if apierrors.IsNotFound(err) {
@@ -40,27 +46,36 @@ func (h *handler) work(ctx context.Context, key string) error {
 	case confirm:
 		return h.reportHealthy(f)
 	case install:
-		return h.outcome(f, h.install(ctx, f, p))
+		return h.outcome(ctx, f, h.install(ctx, f, p))
 	case inspect:
-		return h.outcome(f, h.inspect(ctx, f, p))
+		return h.outcome(ctx, f, h.inspect(ctx, f, p))
 	case prune:
-		return h.outcome(f, h.prune(ctx, f))
+		return h.outcome(ctx, f, h.prune(ctx, f))
 	case teardown:
-		return h.outcome(f, h.teardown(ctx, f))
+		return h.outcome(ctx, f, h.teardown(ctx, f))
 	}
 	return nil
 }
 
-func (h *handler) outcome(f facts, err error) error {
+// outcome reports a failure, and returns it with what a foreign cluster said bounded, as it goes into the log as well.
+func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	if err == nil {
 		return nil
 	}
 	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret)
-	err = fmt.Errorf("%s: %s", reason, message) // what a foreign cluster said is bounded in the log as well
+	said := message
+	switch {
+	case errors.Is(context.Cause(ctx), errSlow):
+		// At which call that was differs from try to try, and is for the log alone.
+		reason, message = reasonUnreachable, fmt.Sprintf("the cluster cannot be reached: it answers so slowly that an import was not done after %s", h.patience)
+		said = message + "; at that time: " + plain(err)
+	case ctx.Err() != nil:
+		return err // this hub stops, which says nothing of the cluster
+	}
 	if statusErr := h.reportProblem(f, reason, message); statusErr != nil {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warnf("The failed import could not be reported: %v", statusErr)
 	}
-	return err
+	return fmt.Errorf("%s: %s", reason, said)
 }
 
 // install puts the agent there: first its own import account, then the record of this import, by which the agent's

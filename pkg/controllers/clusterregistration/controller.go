@@ -82,11 +82,11 @@ func Register(ctx context.Context, deps Deps) {
 	addIndexers(deps)
 	deps.Registrations.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Registrations, 0)
-	relatedresource.Watch(ctx, handlerName+"-parts", h.requestsOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
-	relatedresource.Watch(ctx, handlerName+"-clusters", h.requestsOfCluster, now, deps.Clusters)
-	relatedresource.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
+	kube.Watch(ctx, handlerName+"-parts", h.requestsOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
+	kube.Watch(ctx, handlerName+"-clusters", h.requestsOfCluster, now, deps.Clusters)
+	kube.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
 	deps.Config.Subscribe(handlerName, h.onConfig)
-	relatedresource.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
+	kube.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
 }
 
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {

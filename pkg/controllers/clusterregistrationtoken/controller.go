@@ -83,9 +83,9 @@ func Register(ctx context.Context, deps Deps) {
 	}
 	deps.Tokens.Cache().AddIndexer(tokensByPart, h.partKeys)
 	deps.Tokens.OnChange(ctx, handlerName, h.onChange)
-	relatedresource.Watch(ctx, handlerName+"-parts", h.tokensOf, kube.Debounced(deps.Tokens, partsDelay),
+	kube.Watch(ctx, handlerName+"-parts", h.tokensOf, kube.Debounced(deps.Tokens, partsDelay),
 		deps.Accounts, deps.Secrets, deps.Roles, deps.RoleBindings)
-	relatedresource.Watch(ctx, handlerName+"-filled", h.tokensOfFilled, kube.Debounced(deps.Tokens, 0), deps.Secrets)
+	kube.Watch(ctx, handlerName+"-filled", h.tokensOfFilled, kube.Debounced(deps.Tokens, 0), deps.Secrets)
 	deps.Config.Subscribe("registration tokens", h.onConfig)
 }
 

@@ -53,9 +53,9 @@ func Register(ctx context.Context, deps Deps) {
 	addIndexers(deps)
 	deps.Leases.OnChange(ctx, handlerName, h.onLease)
 	now := kube.Debounced(deps.Leases, 0)
-	relatedresource.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
-	relatedresource.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
-	relatedresource.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
+	kube.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
+	kube.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
+	kube.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
 }
 
 func newHandler(ctx context.Context, deps Deps) *handler {

@@ -57,7 +57,7 @@ func Register(ctx context.Context, deps Deps) {
 		}),
 	}
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
-	relatedresource.Watch(ctx, handlerName+"-bundles", clusterOfBundle, kube.Debounced(deps.Clusters, 0), deps.Bundles)
+	kube.Watch(ctx, handlerName+"-bundles", clusterOfBundle, kube.Debounced(deps.Clusters, 0), deps.Bundles)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 }
 
