@@ -25,11 +25,11 @@ const (
 	workers = 50
 	// callTimeout bounds each call to a foreign cluster.
 	callTimeout = 15 * time.Second
-	// importPatience bounds all that is done about one cluster at one time. An import makes some forty calls: with their own
-	// bounds alone, a cluster that answers each of them in the last second would hold a worker for ten minutes.
+	// importPatience bounds all that is done about one cluster at one time. An import makes dozens of calls: with their own
+	// bounds alone, a cluster that answers each of them in the last second would hold a worker for many minutes.
 	importPatience = 2 * time.Minute
-	retryFirst  = 2 * time.Second
-	retryLast   = 10 * time.Minute
+	retryFirst     = 2 * time.Second
+	retryLast      = 10 * time.Minute
 	// importTokenTTL is how long an agent may take to use what it was given.
 	importTokenTTL = 12 * time.Hour
 )
