@@ -86,10 +86,7 @@ func decide(f facts) plan {
 	case registration.IsSkipped(c):
 		return plan{}
 	case registration.IsLocalDisabled(c, f.config):
-		if begun := f.imported || !f.record.Time.IsZero(); begun && !tornDown(c) {
-			return plan{action: teardown}
-		}
-		return plan{}
+		return decideTeardown(f)
 	case c.Spec.KubeConfigSecret == "" || c.Spec.ClientID == "" || c.Status.Namespace == "":
 		return plan{}
 	case c.Spec.Revoked:
@@ -111,6 +108,18 @@ func decide(f facts) plan {
 		p.action = confirm
 	}
 	return p
+}
+
+// decideTeardown removes an agent that was put there, once. Without a kubeconfig that cannot be done, and is not called done.
+func decideTeardown(f facts) plan {
+	if begun := f.imported || !f.record.Time.IsZero(); !begun || tornDown(f.cluster) {
+		return plan{}
+	}
+	if problem := withoutSecret(f); problem != nil {
+		problem.message = "bootstrap.localAgentDisabled is set, and the agent still has to be removed: " + problem.message
+		return *problem
+	}
+	return plan{action: teardown}
 }
 
 func tornDown(c *fleet.Cluster) bool {

@@ -76,7 +76,7 @@ func (d *downstream) objects() []string {
 	var all []string
 	for _, kind := range []string{
 		"Namespace", "ServiceAccount", "ConfigMap", "Secret", "ClusterRole", "ClusterRoleBinding", "NetworkPolicy", "PodDisruptionBudget",
-		"PriorityClass", "Deployment", "StatefulSet",
+		"PriorityClass", "Deployment", "StatefulSet", "Lease",
 	} {
 		for _, name := range d.Names(kind) {
 			if name != "/kube-system" {

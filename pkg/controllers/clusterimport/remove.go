@@ -39,9 +39,6 @@ func (h *handler) prune(ctx context.Context, f facts) error {
 // teardown removes the agent of the local cluster, after it is proved that the kubeconfig leads to the hub itself: a
 // cluster that is merely named local keeps its agent.
 func (h *handler) teardown(ctx context.Context, f facts) error {
-	if f.secret == nil {
-		return h.reportTornDown(f, "there is no kubeconfig to remove the agent with")
-	}
 	d, err := h.connect(f)
 	if err != nil {
 		return err
@@ -76,7 +73,8 @@ func agentNamespaces(f facts) []string {
 }
 
 // deleteAgent removes an agent's objects from a namespace, the Deployment first, so that nothing runs without its
-// account. The namespace stays, with all that others have there.
+// account, and the Lease of its election last, which a pod that ends may still write. The namespace stays, with all that
+// others have there.
 func deleteAgent(ctx context.Context, d *kube.Downstream, namespace string) error {
 	for _, step := range agentParts(d.Clients, namespace) {
 		background := metav1.DeletePropagationBackground
@@ -106,5 +104,6 @@ func agentParts(c kubernetes.Interface, ns string) []part {
 		{"ServiceAccount", names.AgentAccount, c.CoreV1().ServiceAccounts(ns).Delete},
 		{"NetworkPolicy", names.AgentNetworkPolicy, c.NetworkingV1().NetworkPolicies(ns).Delete},
 		{"PodDisruptionBudget", names.AgentDisruptionBudget, c.PolicyV1().PodDisruptionBudgets(ns).Delete},
+		{"Lease", names.AgentElectionLease, c.CoordinationV1().Leases(ns).Delete},
 	}
 }

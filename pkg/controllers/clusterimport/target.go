@@ -29,12 +29,11 @@ func effectiveTarget(f facts) (target, *plan) {
 	wait := func(reason, format string, args ...any) (target, *plan) {
 		return target{}, &plan{action: await, reason: reason, message: fmt.Sprintf(format, args...)}
 	}
+	if problem := withoutSecret(f); problem != nil {
+		return target{}, problem
+	}
 	name := f.secretNamespace + "/" + f.cluster.Spec.KubeConfigSecret
 	switch {
-	case !AllowedSecretNamespace(f.cluster.Namespace, f.secretNamespace):
-		return wait(reasonSecretNamespace, "kubeConfigSecretNamespace %q is not an allowed Fleet namespace; put the secret into %s", f.secretNamespace, f.cluster.Namespace)
-	case f.secret == nil:
-		return wait(reasonNoSecret, "secret %s (spec.kubeConfigSecret) does not exist; the import starts as soon as it does", name)
 	case len(f.secret.Data[keyKubeconfig]) == 0:
 		return wait(reasonBadSecret, "secret %s has no kubeconfig under key %q", name, keyKubeconfig)
 	case f.config.AgentTLSMode != config.TLSStrict && f.config.AgentTLSMode != config.TLSSystemStore:
@@ -56,6 +55,19 @@ func effectiveTarget(f facts) (target, *plan) {
 		return wait(reasonBadServerURL, "address of this hub for agents: %s", err)
 	}
 	return t, nil
+}
+
+// withoutSecret says why there is no kubeconfig secret that may be used, nil where there is one.
+func withoutSecret(f facts) *plan {
+	switch {
+	case !AllowedSecretNamespace(f.cluster.Namespace, f.secretNamespace):
+		return &plan{action: await, reason: reasonSecretNamespace, message: fmt.Sprintf(
+			"kubeConfigSecretNamespace %q is not an allowed Fleet namespace; put the secret into %s", f.secretNamespace, f.cluster.Namespace)}
+	case f.secret != nil:
+		return nil
+	}
+	return &plan{action: await, reason: reasonNoSecret, message: fmt.Sprintf(
+		"secret %s/%s (spec.kubeConfigSecret) does not exist; the hub goes on as soon as it does", f.secretNamespace, f.cluster.Spec.KubeConfigSecret)}
 }
 
 // allowedSecretNamespaces may hold kubeconfig secrets of clusters of other workspaces.

@@ -83,13 +83,31 @@ func TestATeardownThatFailsIsTriedAgain(t *testing.T) {
 	assert.Empty(t, d.objects())
 }
 
-// TestImportCluster_LocalAgentDisabled of the reference: deployed, and no kubeconfig to go there with.
-func TestATeardownWithoutAKubeconfigOnlyClearsTheStatus(t *testing.T) {
+// TestImportCluster_LocalAgentDisabled of the reference, which calls that done: deployed, and no kubeconfig to go there
+// with. The agent runs on until there is one.
+func TestATeardownWaitsForItsKubeconfig(t *testing.T) {
 	h, d := localHub(t, func(d *downstream) string { return d.uid })
+	kubeconfig := h.secrets.Live("fleet-local", "kubeconfig")
+	before := d.objects()
 	h.secrets.Remove("fleet-local", "kubeconfig")
-	require.NoError(t, h.work(t.Context(), localKey))
+	for range 3 {
+		require.NoError(t, h.work(t.Context(), localKey), "it waits, and is not tried again and again")
+	}
 	assert.Equal(t, []string{"updateStatus Cluster " + localKey}, h.writes())
+	status := h.clusters.Live("fleet-local", "local").Status
+	c := conditions.GetCondition(status.Conditions, fleet.ClusterConditionImported)
+	assert.Equal(t, "KubeconfigMissing", c.Reason)
+	assert.Contains(t, c.Message, "fleet-local/kubeconfig")
+	assert.Contains(t, c.Message, "still has to be removed")
+	assert.NotNil(t, status.AgentDeployedGeneration, "the agent is still there, and known")
+	assert.Equal(t, before, d.objects())
 	assert.Empty(t, d.Requests())
+
+	h.secrets.Add(kubeconfig)
+	require.NoError(t, h.work(t.Context(), localKey))
+	assert.Empty(t, d.objects())
+	c = conditions.GetCondition(h.clusters.Live("fleet-local", "local").Status.Conditions, fleet.ClusterConditionImported)
+	assert.Equal(t, "LocalAgentDisabled", c.Reason)
 }
 
 func TestTheAgentIsRemovedFromWhereItWasPut(t *testing.T) {
