@@ -20,12 +20,14 @@ import (
 // look is how often a condition is looked at while it is waited for.
 const look = 50 * time.Millisecond
 
-// Resources of the group that the stage writes and reads.
+// Resources that the stage and the suites write and read.
 var (
 	Clusters      = fleet.SchemeGroupVersion.WithResource("clusters")
 	Registrations = fleet.SchemeGroupVersion.WithResource("clusterregistrations")
 	Tokens        = fleet.SchemeGroupVersion.WithResource("clusterregistrationtokens")
 	Bundles       = fleet.SchemeGroupVersion.WithResource("bundles")
+	// Definitions are CustomResourceDefinitions.
+	Definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
 
 // Create creates an object of the group, with its kind filled in.
@@ -83,8 +85,13 @@ func convert[T any](u *unstructured.Unstructured) (*T, error) {
 
 // Await looks until done says so or ctx ends. The error says what was awaited and what was seen last.
 func Await(ctx context.Context, what string, done func(ctx context.Context) (ok bool, seen string, err error)) error {
+	return AwaitEvery(ctx, look, what, done)
+}
+
+// AwaitEvery is Await for a look that costs something, with the pause between two of them.
+func AwaitEvery(ctx context.Context, pause time.Duration, what string, done func(ctx context.Context) (ok bool, seen string, err error)) error {
 	var seen string
-	err := wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
 		ok, now, err := done(ctx)
 		if err != nil {
 			if ctx.Err() == nil { // else the end of the wait cut the look short, and it says nothing

@@ -34,7 +34,7 @@ func TestEveryObjectIsAccountedForAfterTheJoins(t *testing.T) {
 			m := matcher{t: t, contract: c, known: p.known}
 			var problems []string
 			// A join ends with the agent's connection; what is cleared away after it takes a moment more.
-			err := stage.Await(until(t, patience/3), "the objects of the contract", func(ctx context.Context) (bool, string, error) {
+			err := stage.AwaitEvery(until(t, patience/3), betweenSnapshots, "the objects of the contract", func(ctx context.Context) (bool, string, error) {
 				now, err := p.plane.Snapshot(ctx)
 				if err != nil {
 					return false, "", err

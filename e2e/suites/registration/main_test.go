@@ -26,6 +26,10 @@ const (
 	patience = 90 * time.Second
 	// leaving bounds how long objects of a deleted Cluster may stay.
 	leaving = time.Minute
+	// betweenSnapshots is the pause between two looks at all objects of an API server, which keep it busy.
+	betweenSnapshots = 300 * time.Millisecond
+	// stillness is how long nothing new must come until a control plane counts as complete.
+	stillness = time.Second
 	// grace is how long a process may take to end.
 	grace = 20 * time.Second
 	// heartbeat is short, so that what follows from it follows in seconds; three missed ones are silence, which a busy

@@ -3,6 +3,8 @@ package registration_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,7 +120,7 @@ func (w *world) lookBefore(ctx context.Context, planes ...*stage.Cluster) error 
 func settled(ctx context.Context, c *stage.Cluster) (stage.Snapshot, error) {
 	var last stage.Snapshot
 	var since time.Time
-	err := stage.Await(ctx, "the API server of "+c.Name+" to have made its own objects", func(ctx context.Context) (bool, string, error) {
+	err := stage.AwaitEvery(ctx, betweenSnapshots, "the API server of "+c.Name+" to have made its own objects", func(ctx context.Context) (bool, string, error) {
 		now, err := c.Snapshot(ctx)
 		if err != nil {
 			return false, "", err
@@ -127,7 +129,7 @@ func settled(ctx context.Context, c *stage.Cluster) (stage.Snapshot, error) {
 			last, since = now, time.Now()
 			return false, "still coming:\n" + stage.Lines(fresh), nil
 		}
-		return time.Since(since) > time.Second, "nothing new, for less than a second", nil
+		return time.Since(since) >= stillness, "nothing new, but not for " + stillness.String(), nil
 	})
 	return last, err
 }
@@ -193,14 +195,19 @@ func (b *bed) leaveAsFound(t *testing.T) {
 	})
 }
 
+// recordOfHelm is what Helm keeps of each upgrade of a release.
+func recordOfHelm(key stage.Key) bool {
+	return key.Kind == "Secret" && strings.HasPrefix(key.Name, "sh.helm.release.v1.")
+}
+
 // awaitSame waits until the hub has the objects of a snapshot and no others.
 func (b *bed) awaitSame(ctx context.Context, found stage.Snapshot) error {
-	return stage.Await(ctx, "the hub to have the objects that it had before", func(ctx context.Context) (bool, string, error) {
+	return stage.AwaitEvery(ctx, betweenSnapshots, "the hub to have the objects that it had before", func(ctx context.Context) (bool, string, error) {
 		now, err := b.Hub.Snapshot(ctx)
 		if err != nil {
 			return false, "", err
 		}
-		more, less := now.Without(found), found.Without(now)
+		more, less := slices.DeleteFunc(now.Without(found), recordOfHelm), found.Without(now)
 		return len(more)+len(less) == 0, "in addition:\n" + stage.Lines(more) + "missing:\n" + stage.Lines(less), nil
 	})
 }
