@@ -130,17 +130,3 @@ func (h *handler) changed(key string, f facts) bool {
 	h.seen[key] = now
 	return true
 }
-
-// tokenVersion changes with the import token of a cluster and with its values.
-func (h *handler) tokenVersion(c *fleet.Cluster) string {
-	name := names.ImportToken(c.Name)
-	token, err := h.Tokens.Cache().Get(c.Namespace, name)
-	if err != nil {
-		return ""
-	}
-	secret, err := h.Secrets.Cache().Get(c.Namespace, name)
-	if err != nil {
-		return string(token.UID)
-	}
-	return string(token.UID) + "/" + secret.ResourceVersion
-}

@@ -47,6 +47,7 @@ const (
 	reasonImported        = "Imported"
 	reasonTornDown        = "LocalAgentDisabled"
 	reasonUnreachable     = "Unreachable"
+	reasonWaitToken       = "WaitingForToken"
 )
 
 // facts is what a decision rests on.

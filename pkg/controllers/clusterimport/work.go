@@ -82,8 +82,11 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 // request will be known, then the objects, at last the secret that sets the agent going.
 func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	bootstrap, token, err := h.bootstrapFor(f, p)
-	if err != nil || bootstrap == nil {
-		return err // or the token is not ready, and its event brings the cluster back
+	if err != nil {
+		return err
+	}
+	if bootstrap == nil {
+		return h.reportStuckToken(f) // an event of the token brings the cluster back
 	}
 	d, err := h.connect(f)
 	if err != nil {

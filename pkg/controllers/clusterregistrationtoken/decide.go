@@ -11,17 +11,18 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Reasons of condition Ready. Where it is True there is none.
 const (
-	reasonAccount         = "WaitingForAccount"
-	reasonAccountConflict = "AccountConflict"
-	reasonToken           = "WaitingForToken"
-	reasonRequest         = "TokenRequestFailed"
-	reasonConflict        = "SecretConflict"
-	reasonWrite           = "WriteFailed"
-	reasonLeaving         = "BeingDeleted"
+	reasonAccount         = registration.TokenWaitsForAccount
+	reasonAccountConflict = registration.TokenAccountConflict
+	reasonToken           = registration.TokenWaitsForToken
+	reasonRequest         = registration.TokenRequestFailed
+	reasonConflict        = registration.TokenSecretConflict
+	reasonWrite           = registration.TokenWriteFailed
+	reasonLeaving         = registration.TokenBeingDeleted
 )
 
 // input is what is known about a token.
