@@ -164,7 +164,7 @@ func (h *handler) applyGrant(in input, d decision) error {
 	}
 	record, err := h.minter.ensure(h.ctx, in, d.cluster)
 	if errors.Is(err, errForeignCredential) {
-		return h.report(in, decision{outcome: refuse, cluster: d.cluster, reason: "CredentialConflict",
+		return h.report(in, decision{outcome: refuse, cluster: d.cluster, reason: registration.ReasonCredentialConflict,
 			message: err.Error() + "; the agent must ask again with a random of its own"}, nil)
 	}
 	if err != nil {

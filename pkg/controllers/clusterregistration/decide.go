@@ -46,9 +46,9 @@ const (
 	reasonWaitApproval      = "WaitingForApproval"
 	reasonWaitNamespace     = "WaitingForNamespace"
 	reasonWaitAccount       = "WaitingForImportAccount"
-	reasonClusterGone       = "ClusterGone"
+	reasonClusterGone       = registration.ReasonClusterGone
 	reasonWaitDeletion      = "WaitingForDeletion"
-	reasonAccountConflict   = "AccountConflict"
+	reasonAccountConflict   = registration.ReasonAccountConflict
 	reasonGranted           = "Granted"
 )
 
