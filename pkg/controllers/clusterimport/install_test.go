@@ -47,15 +47,15 @@ func TestTheFirstImport(t *testing.T) {
 }
 
 func TestTheAgentIsSetGoingLast(t *testing.T) {
-	h, d := joined(t)
+	_, whole := joined(t)
 	assert.Equal(t, []string{
 		"ClusterRole /cattle-fleet-system-fleet-agent-role", "ClusterRoleBinding /cattle-fleet-system-fleet-agent-role-binding",
 		"ConfigMap cattle-fleet-system/fleet-agent", "Deployment cattle-fleet-system/fleet-agent", "Namespace /cattle-fleet-system",
 		"NetworkPolicy cattle-fleet-system/default-allow-all", "Secret cattle-fleet-system/fleet-agent-bootstrap",
 		"ServiceAccount cattle-fleet-system/default", "ServiceAccount cattle-fleet-system/fleet-agent",
-	}, d.objects())
+	}, whole.objects())
 
-	h, d = importing(t)
+	h, d := importing(t)
 	h.work1(t)
 	h.answerToken(t)
 	h.work1(t)

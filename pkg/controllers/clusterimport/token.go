@@ -84,13 +84,14 @@ func (h *handler) readValues(f facts, p plan, token *fleet.ClusterRegistrationTo
 	if secret.Type != names.ValuesSecretType || !forToken(secret.OwnerReferences, token) {
 		return nil, nil, nil
 	}
-	// The values may lack an address of the hub where only the kubeconfig secret has one; it is put in here.
-	bootstrap, err := registration.ParseValues(secret.Data[registration.KeyValues])
+	// The values may lack an address of the hub where only the kubeconfig secret has one; it is put in here, and what is
+	// wrong then is found by Validate.
+	bootstrap, _ := registration.ParseValues(secret.Data[registration.KeyValues])
 	bootstrap.APIServerURL, bootstrap.APIServerCA = p.target.serverURL, p.target.serverCA
 	if bootstrap.Token == "" {
 		return nil, nil, nil
 	}
-	if err = bootstrap.Validate(); err != nil {
+	if err := bootstrap.Validate(); err != nil {
 		return nil, nil, fmt.Errorf("values of token %s: %w", token.Name, err)
 	}
 	if bootstrap.SystemRegistrationNamespace != f.namespaces.Registration {

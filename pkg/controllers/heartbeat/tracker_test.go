@@ -66,11 +66,11 @@ func TestOnlyAChangeIsJudged(t *testing.T) {
 	}
 	settle := func(p pulse, due time.Time) { tr.settled("ns", p, p.contact(at, grace), due) }
 
-	p, look := beat("a")
+	_, look := beat("a")
 	assert.True(t, look)
 	_, look = beat("a")
 	assert.True(t, look, "it was not settled")
-	p, _ = beat("a")
+	p, _ := beat("a")
 	settle(p, time.Time{})
 	_, look = beat("a")
 	assert.False(t, look, "a heartbeat like the last one costs nothing")
