@@ -16,6 +16,8 @@ import (
 type trouble struct {
 	reason string
 	err    error
+	// final says that only a change of the inputs can help: there is no use in trying again.
+	final bool
 }
 
 func (t *trouble) Error() string { return t.err.Error() }
@@ -55,7 +57,9 @@ func explain(err error, secret string) (reason, message string) {
 	switch {
 	case errors.As(err, &known):
 		return known.reason, text
-	case errors.As(err, &unknown) || errors.As(err, &hostname) || strings.Contains(text, "x509:"):
+	case errors.As(err, &hostname):
+		return "CertificateMismatch", fmt.Sprintf("the cluster's certificate is for another address than that of secret %s: %s; put an address into the kubeconfig that the certificate names, or set tls-server-name there", secret, text)
+	case errors.As(err, &unknown) || strings.Contains(text, "x509:"):
 		return "UntrustedCertificate", fmt.Sprintf("the cluster's certificate is not trusted with the CA of secret %s: %s%s; put the CA that the server uses into the kubeconfig", secret, text, served(unknown))
 	case apierrors.IsUnauthorized(err):
 		return "KubeconfigRefused", fmt.Sprintf("the cluster refuses the credential of secret %s: %s; put a new one there", secret, text)

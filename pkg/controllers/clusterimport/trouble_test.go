@@ -29,7 +29,7 @@ func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
 		"known":                 {&trouble{reason: "ImportTokenTaken", err: errors.New("taken")}, "ImportTokenTaken", []string{"taken"}},
 		"unknown authority":     {fmt.Errorf("get: %w", &url.Error{Op: "Get", URL: "https://x", Err: unknown}), "UntrustedCertificate", []string{"ws/kubeconfig", "CN=served", "CN=a CA", digest([]byte("raw")), "put the CA"}},
 		"without a certificate": {x509.UnknownAuthorityError{}, "UntrustedCertificate", []string{"ws/kubeconfig"}},
-		"wrong host":            {x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, "UntrustedCertificate", []string{"ws/kubeconfig"}},
+		"wrong host":            {x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, "CertificateMismatch", []string{"ws/kubeconfig", "tls-server-name"}},
 		"x509 in words only":    {errors.New("tls: x509: certificate has expired"), "UntrustedCertificate", []string{"expired"}},
 		"401":                   {fmt.Errorf("get: %w", apierrors.NewUnauthorized("no")), "KubeconfigRefused", []string{"ws/kubeconfig", "put a new one"}},
 		"403":                   {fmt.Errorf("apply: %w", apierrors.NewForbidden(resource, "fleet-agent", errors.New("quota"))), "Forbidden", []string{"ws/kubeconfig", "quota"}},

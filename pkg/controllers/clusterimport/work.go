@@ -75,12 +75,21 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	if statusErr := h.reportProblem(f, reason, message); statusErr != nil {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warnf("The failed import could not be reported: %v", statusErr)
 	}
+	var known *trouble
+	if errors.As(err, &known) && known.final {
+		return nil
+	}
 	return fmt.Errorf("%s: %s", reason, said)
 }
 
 // install puts the agent there: first its own import account, then the record of this import, by which the agent's
 // request will be known, then the objects, at last the secret that sets the agent going.
 func (h *handler) install(ctx context.Context, f facts, p plan) error {
+	d, err := h.connect(f)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
 	bootstrap, token, err := h.bootstrapFor(f, p)
 	if err != nil {
 		return err
@@ -88,11 +97,6 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	if bootstrap == nil {
 		return h.reportStuckToken(f) // an event of the token brings the cluster back
 	}
-	d, err := h.connect(f)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
 	uid, err := clusterUID(ctx, d)
 	if err != nil {
 		return err

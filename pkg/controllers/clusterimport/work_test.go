@@ -243,7 +243,6 @@ func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
 		}
 	}
 	for reason, change := range map[string]func(*testing.T, *hub, *downstream){
-		"InvalidKubeconfig": kubeconfig(func(s string) string { return strings.Replace(s, "token: a-token", "tokenFile: /etc/passwd", 1) }),
 		"UntrustedCertificate": kubeconfig(func(s string) string {
 			return regexp.MustCompile("certificate-authority-data: .*").ReplaceAllString(s, "certificate-authority-data: "+otherCA)
 		}),
@@ -266,6 +265,18 @@ func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
 			assert.Empty(t, h.writes())
 		})
 	}
+}
+
+// Only another kubeconfig helps: no try is made before that, and no token minted.
+func TestAKubeconfigThatIsRefusedIsNotTriedAgain(t *testing.T) {
+	h, d := importing(t)
+	h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte(strings.Replace(string(d.kubeconfig), "token: a-token", "tokenFile: /etc/passwd", 1))}))
+
+	require.NoError(t, h.work(t.Context(), key))
+
+	assert.Equal(t, []string{noteStatus}, h.writes())
+	assert.Equal(t, "InvalidKubeconfig", h.imported(t).Reason)
+	assert.Empty(t, d.Requests())
 }
 
 func TestADecisionWaitsForTheCacheToShowWhatWasWritten(t *testing.T) {

@@ -58,7 +58,7 @@ func checkAdmission(in input, cluster *fleet.Cluster) *decision {
 		return &d
 	}
 	if in.token.Spec.RequireApproval && !approved(in.request) {
-		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval: fleet registration approve %s", in.token.Name, in.request.Name)
+		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval (spec.requireApproval): set status.approval.decision of this request to approve or deny", in.token.Name)
 		return &d
 	}
 	return nil

@@ -140,7 +140,7 @@ func refused(c *fleet.Cluster, reason, format string, args ...any) decision {
 
 func revoked(c *fleet.Cluster) decision {
 	return decision{outcome: revoke, cluster: c, reason: reasonRevoked,
-		message: fmt.Sprintf("cluster %s is revoked; it can be readmitted with: fleet cluster readmit %s", c.Name, c.Name)}
+		message: fmt.Sprintf("cluster %s is revoked (spec.revoked); its agent must register anew once that is taken off", c.Name)}
 }
 
 // findCluster matches a request to a Cluster: the one that it was matched to before, or by its client ID, exactly. Where

@@ -25,8 +25,8 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		return offered, nil
 	}
 	d := refused(cluster, reasonIdentityConflict,
-		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent: fleet registration approve --replace %s, else: fleet registration deny %s",
-		cluster.Name, pinned.Fingerprint, pinned.ClusterUID, describe(offered), in.request.Name, in.request.Name)
+		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent, set status.approval.decision of this request to replace, else to deny",
+		cluster.Name, pinned.Fingerprint, pinned.ClusterUID, describe(offered))
 	return nil, &d
 }
 

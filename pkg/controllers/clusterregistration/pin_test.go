@@ -63,7 +63,7 @@ func TestAConflictSaysWhoIsBoundAndWhatToDo(t *testing.T) {
 	assert.Equal(t, "IdentityConflict", d.reason)
 	for _, part := range []string{
 		otherKey.Fingerprint(), "uid-bound", agentKey.Fingerprint(), downUID,
-		"fleet registration approve --replace request-1", "fleet registration deny request-1",
+		"status.approval.decision of this request to replace, else to deny",
 	} {
 		assert.Contains(t, d.message, part)
 	}

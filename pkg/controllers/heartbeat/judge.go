@@ -53,6 +53,8 @@ func judge(e evidence) verdict {
 	}
 	uid, lives := e.accounts[v.use.request.Name]
 	switch {
+	case e.cluster.Spec.Revoked:
+		v.problemReason, v.problem = reasonRevoked, "the cluster is revoked (spec.revoked)"
 	case record.Expires != nil && e.now.After(record.Expires.Time):
 		v.problemReason, v.problem = reasonExpired, fmt.Sprintf("the agent's credential ended at %s", record.Expires.UTC().Format(time.RFC3339))
 	case lives && uid != record.AccountUID:

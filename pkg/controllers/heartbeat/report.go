@@ -18,6 +18,7 @@ const (
 	reasonUsed            = "CredentialUsed"
 	reasonValid           = "Valid"
 	reasonExpired         = "Expired"
+	reasonRevoked         = "Revoked"
 	reasonAccountReplaced = "AccountReplaced"
 )
 
