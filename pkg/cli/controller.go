@@ -100,7 +100,7 @@ func runController(c *cli.Context) error {
 	return controllers.Run(c.Context, controllers.Options{
 		Config: cfg, Names: names.NamespacesOf(namespace), Election: election,
 		Version: version.Version, Settings: settings,
-		DisableBootstrap: c.Bool("disable-bootstrap"), TTLRequired: envBool(envTTLRequired),
+		DisableBootstrap: c.Bool("disable-bootstrap"), TTLRequired: envBool(envTTLRequired), Workers: kindWorkers(os.Getenv),
 		MetricsAddress: metricsAddress(c), HealthAddress: healthAddress(c),
 	})
 }

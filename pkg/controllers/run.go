@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -35,6 +36,8 @@ type Options struct {
 	Settings         agentmanifest.Settings
 	DisableBootstrap bool
 	TTLRequired      bool
+	// Workers are how many objects of a kind are worked on at once, where that is not the default.
+	Workers map[schema.GroupVersionKind]int
 	// MetricsAddress and HealthAddress say where to serve, which may be the same; "0" serves nothing.
 	MetricsAddress, HealthAddress string
 	// Clock is the real one unless a test says otherwise.
@@ -91,7 +94,7 @@ func healthHandler(leads, started *atomic.Bool) http.Handler {
 }
 
 func lead(ctx context.Context, o Options, started *atomic.Bool) error {
-	hub, err := kube.NewHub(ctx, o.Config, kube.HubOptions{SystemNamespace: o.Names.System, UserAgent: o.Config.UserAgent})
+	hub, err := kube.NewHub(ctx, o.Config, kube.HubOptions{SystemNamespace: o.Names.System, UserAgent: o.Config.UserAgent, KindWorkers: o.Workers})
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,9 @@ type HubOptions struct {
 	SystemNamespace string
 	// UserAgent names the process to the API server.
 	UserAgent string
-	// Workers for each kind, DefaultWorkers if 0.
-	Workers int
+	// Workers for each kind, DefaultWorkers if 0. KindWorkers are those of single kinds.
+	Workers     int
+	KindWorkers map[schema.GroupVersionKind]int
 }
 
 // Hub is everything that the hub's controllers share: clients, cached controllers, the apply engine. All kinds hang on one
@@ -79,6 +80,7 @@ func NewHub(_ context.Context, cfg *rest.Config, opts HubOptions) (*Hub, error) 
 	hubCaches := newCaches(cache.NewSharedCachedFactory(alwaysHealthy{clientFactory}, scopes), scopes)
 	controllers := controller.NewSharedControllerFactory(hubCaches, &controller.SharedControllerFactoryOptions{
 		DefaultWorkers:         opts.Workers,
+		KindWorkers:            opts.KindWorkers,
 		KindRateLimiter:        hubLimiters(),
 		SyncOnlyChangedObjects: true,
 	})
