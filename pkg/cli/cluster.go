@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"sort"
@@ -9,16 +8,13 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
-	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 	"github.com/rancher/fleet/pkg/version"
 )
@@ -66,68 +62,25 @@ func listClusters(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("clients: %w", err)
 	}
-	clusters, err := readClusters(c.Context, objects, namespace)
+	known, err := readHub(c.Context, objects, clients, namespace)
 	if err != nil {
 		return err
 	}
-	beats, err := readBeats(c.Context, clients)
-	if err != nil {
-		return err
-	}
-	return printClusters(c.App.Writer, clusters, beats, time.Now())
+	return printClusters(c.App.Writer, known, namespace, time.Now())
 }
 
-func readClusters(ctx context.Context, client dynamic.Interface, namespace string) ([]fleet.Cluster, error) {
-	resource := client.Resource(fleet.SchemeGroupVersion.WithResource(fleet.ClusterResourceNamePlural)).Namespace(namespace)
-	var clusters []fleet.Cluster
-	options := metav1.ListOptions{Limit: pageSize}
-	for {
-		page, err := resource.List(ctx, options)
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("this cluster is no hub: kind Cluster of fleet.cattle.io is not served; install the charts fleet-crd and fleet: %w", err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("listing clusters: %w", err)
-		}
-		for i := range page.Items {
-			var c fleet.Cluster
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(page.Items[i].Object, &c); err != nil {
-				return nil, fmt.Errorf("reading cluster %s/%s: %w", page.Items[i].GetNamespace(), page.Items[i].GetName(), err)
-			}
-			clusters = append(clusters, c)
-		}
-		if options.Continue = page.GetContinue(); options.Continue == "" {
-			return clusters, nil
-		}
-	}
-}
-
-// readBeats are the times of the last heartbeats, by the cluster's namespace. Who may not read Leases sees the slower
-// check-ins instead.
-func readBeats(ctx context.Context, client kubernetes.Interface) (map[string]time.Time, error) {
-	leases, err := client.CoordinationV1().Leases(metav1.NamespaceAll).List(ctx, metav1.ListOptions{LabelSelector: names.ManagedLabel + "=true"})
-	if apierrors.IsForbidden(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listing heartbeats: %w", err)
-	}
-	beats := map[string]time.Time{}
-	for _, lease := range leases.Items {
-		if lease.Name == names.HeartbeatLease && lease.Spec.RenewTime != nil {
-			beats[lease.Namespace] = lease.Spec.RenewTime.Time
-		}
-	}
-	return beats, nil
-}
-
-func printClusters(out io.Writer, clusters []fleet.Cluster, beats map[string]time.Time, now time.Time) error {
+func printClusters(out io.Writer, known hubState, namespace string, now time.Time) error {
+	clusters := known.clusters
 	sort.Slice(clusters, func(i, j int) bool {
 		a, b := clusters[i], clusters[j]
 		return a.Namespace < b.Namespace || a.Namespace == b.Namespace && a.Name < b.Name
 	})
 	if len(clusters) == 0 {
-		_, err := fmt.Fprintln(out, "There are no clusters.")
+		where := "on this hub"
+		if namespace != metav1.NamespaceAll {
+			where = "in workspace " + printable(namespace, maxName)
+		}
+		_, err := fmt.Fprintf(out, "There are no clusters %s.\n", where)
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
@@ -135,8 +88,11 @@ func printClusters(out io.Writer, clusters []fleet.Cluster, beats map[string]tim
 	for i := range clusters {
 		c := &clusters[i]
 		state, waitsFor := registration.StateOf(c)
+		if waitsFor == "" {
+			waitsFor = known.refused[c.Namespace+"/"+c.Name]
+		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(c.Namespace, maxName), printable(c.Name, maxName), state,
-			registration.JoinMethod(c), orDash(printable(c.Status.Agent.Version, maxWord)), lastBeat(c, beats, now),
+			registration.JoinMethod(c), orDash(printable(c.Status.Agent.Version, maxWord)), lastBeat(c, known.beats, now),
 			orDash(printable(waitsFor, maxSentence)))
 	}
 	return table.Flush()
