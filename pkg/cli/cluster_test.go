@@ -62,5 +62,5 @@ func TestAListOfClustersIsSortedAndSaysWhatIsWaitedFor(t *testing.T) {
 	assert.Regexp(t, `^a +one +Registering +agent +- +never +waiting for the agent's first heartbeat$`, lines[1])
 	assert.Regexp(t, `^a +two +Connected +agent +v1 +30s ago +-$`, lines[2])
 	assert.Regexp(t, `^b +one `, lines[3])
-	assert.Equal(t, []string{"There are no clusters."}, listed(t, nil, nil))
+	assert.Equal(t, []string{"There are no clusters on this hub."}, listed(t, nil, nil))
 }
