@@ -81,9 +81,10 @@ func ImportRoleBinding(account string) string {
 	return SafeConcat(account, "to", "role")
 }
 
-// CredentialAccess is the Role, and its binding, by which an import account reads the one credential of a request.
-func CredentialAccess(request string) string {
-	return SafeConcat(request, "creds")
+// CredentialAccess is the Role, and its binding, by which an import account reads the one credential of a request. It is
+// named after the request's account: names of requests are unique in their workspace only.
+func CredentialAccess(account string) string {
+	return SafeConcat(account, "creds")
 }
 
 // CredentialSecret is the Secret that carries a granted credential to the agent.

@@ -157,7 +157,7 @@ func TestFixedForms(t *testing.T) {
 		AccountToken("edge"):                       "edge-token",
 		ImportRole("edge"):                         "edge-role",
 		ImportRoleBinding("edge"):                  "edge-to-role",
-		CredentialAccess("request-x"):              "request-x-creds",
+		CredentialAccess("request-x-uid"):          "request-x-uid-creds",
 		AgentBundle("edge"):                        "fleet-agent-edge",
 		AgentRole("cattle-fleet-system"):           "cattle-fleet-system-fleet-agent-role",
 		AgentRoleBinding("cattle-fleet-system"):    "cattle-fleet-system-fleet-agent-role-binding",
