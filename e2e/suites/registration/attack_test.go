@@ -2,6 +2,7 @@ package registration_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,9 +136,14 @@ func (a *applicant) getsNothing(t *testing.T) {
 	name := names.CredentialSecret(a.request.Spec.ClientID, a.request.Spec.ClientRandom)
 	_, err := a.hub.Kube.CoreV1().Secrets(stage.RegistrationNamespace).Get(t.Context(), name, metav1.GetOptions{})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
+	request, err := stage.Get[fleet.ClusterRegistration](t.Context(), theWorld.Hub, stage.Registrations, a.workspace, a.request.Name)
+	require.NoError(t, err)
+	require.NotNil(t, request)
+	account := names.Account(request.Name, string(request.UID))
+	granted := []string{name, account, names.CredentialAccess(account)}
 	all := snapshot(t, theWorld.Hub)
 	for key := range all {
-		if key.Name == name || key.Name == names.CredentialAccess(a.request.Name) || key.Name == a.request.Name && key.Kind != "ClusterRegistration" {
+		if slices.Contains(granted, key.Name) || key.Name == a.request.Name && key.Kind != "ClusterRegistration" {
 			t.Errorf("there is %s of a request that was refused", key)
 		}
 	}

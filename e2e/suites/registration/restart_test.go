@@ -32,9 +32,10 @@ func TestBootstrapAndCredentialSecretsAreGoneAfterTheJoin(t *testing.T) {
 			r := requests[0]
 			_, err = w.Hub.Kube.CoreV1().Secrets(stage.RegistrationNamespace).Get(t.Context(), names.CredentialSecret(r.Spec.ClientID, r.Spec.ClientRandom), metav1.GetOptions{})
 			require.True(t, apierrors.IsNotFound(err), "the Secret that carried the credential: %v", err)
-			_, err = w.Hub.Kube.RbacV1().Roles(stage.RegistrationNamespace).Get(t.Context(), names.CredentialAccess(r.Name), metav1.GetOptions{})
+			access := names.CredentialAccess(names.Account(r.Name, string(r.UID)))
+			_, err = w.Hub.Kube.RbacV1().Roles(stage.RegistrationNamespace).Get(t.Context(), access, metav1.GetOptions{})
 			require.True(t, apierrors.IsNotFound(err), "the Role that let it be read: %v", err)
-			_, err = w.Hub.Kube.RbacV1().RoleBindings(stage.RegistrationNamespace).Get(t.Context(), names.CredentialAccess(r.Name), metav1.GetOptions{})
+			_, err = w.Hub.Kube.RbacV1().RoleBindings(stage.RegistrationNamespace).Get(t.Context(), access, metav1.GetOptions{})
 			require.True(t, apierrors.IsNotFound(err), "its RoleBinding: %v", err)
 		})
 	}
