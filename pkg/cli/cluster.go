@@ -88,8 +88,9 @@ func printClusters(out io.Writer, known hubState, namespace string, now time.Tim
 	for i := range clusters {
 		c := &clusters[i]
 		state, waitsFor := registration.StateOf(c)
-		if waitsFor == "" {
-			waitsFor = known.refused[c.Namespace+"/"+c.Name]
+		// What the hub refuses is nearer to the cause than that an agent is waited for.
+		if refused := known.refused[c.Namespace+"/"+c.Name]; refused != "" && state != registration.StateBlocked && state != registration.StateLeaving {
+			waitsFor = refused
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(c.Namespace, maxName), printable(c.Name, maxName), state,
 			registration.JoinMethod(c), orDash(printable(c.Status.Agent.Version, maxWord)), lastBeat(c, known.beats, now),
