@@ -131,7 +131,7 @@ func startForTest(ctx context.Context, name string, options []Option) (*ControlP
 	if err != nil {
 		return nil, fmt.Errorf("folder of a test's control plane: %w", err)
 	}
-	o := Options{Name: filepath.Base(dir), Root: root, StateDir: stateDir}
+	o := Options{Name: filepath.Base(dir), Root: root, StateDir: stateDir, StartedBy: ByTest}
 	for _, option := range options {
 		option(&o)
 	}
@@ -150,7 +150,7 @@ var notInFileNames = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 // keepLogs moves the logs of a control plane out of the folder that is about to be removed and says where they are.
 func keepLogs(c *ControlPlane, test string) string {
 	name := strings.Trim(notInFileNames.ReplaceAllString(test, "-"), "-") + "-" + c.Name
-	target := filepath.Join(filepath.Dir(c.Dir), "failed", name)
+	target := filepath.Join(filepath.Dir(c.Dir), failedFolder, name)
 	if err := os.MkdirAll(target, 0o755); err != nil {
 		return fmt.Sprintf("not kept: %v", err)
 	}

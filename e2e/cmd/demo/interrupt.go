@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// exitInterrupted is what shells expect after a Ctrl-C.
+const exitInterrupted = 130
+
+var errInterrupted = errors.New("interrupted")
+
+// untilInterrupted ends its context at the first SIGINT or SIGTERM and says so. A second one ends the program at once; the
+// next run then clears up.
+func untilInterrupted(parent context.Context, complaints io.Writer) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			signal.Stop(signals)
+			fmt.Fprintln(complaints, "\ndemo: interrupted, cleaning up")
+			cancel(errInterrupted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}
+
+func interrupted(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errInterrupted) }
+
+// buildProduct runs scripts/build. It has a process group of its own, so that an interrupt reaches the compilers through us
+// and one line is all that is said of it.
+func buildProduct(ctx context.Context, root string) error {
+	build := exec.CommandContext(ctx, filepath.Join(root, "scripts", "build"))
+	build.Dir, build.Stdout, build.Stderr = root, os.Stdout, os.Stderr
+	build.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	build.Cancel = func() error { return syscall.Kill(-build.Process.Pid, syscall.SIGTERM) }
+	build.WaitDelay = 10 * time.Second
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("scripts/build: %w", err)
+	}
+	return nil
+}
