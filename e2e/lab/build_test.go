@@ -83,7 +83,7 @@ func TestUnknownLineIsRefusedWithTheKnownOnes(t *testing.T) {
 }
 
 func TestNamesAreDNSLabels(t *testing.T) {
-	for _, name := range []string{"", "Hub", "a/b", "..", "bin", strings.Repeat("a", 64)} {
+	for _, name := range []string{"", "Hub", "a/b", "..", "bin", "failed", strings.Repeat("a", 64)} {
 		_, err := Options{Name: name, Root: "/"}.complete()
 		require.Error(t, err, name)
 	}

@@ -58,8 +58,12 @@ func Up(ctx context.Context, options Options) (*ControlPlane, error) {
 	defer unlock()
 
 	c, running, err := prepare(ctx, dir, options, binaries)
-	if err != nil || running {
-		return c, err
+	if err != nil {
+		_ = os.Remove(dir) // only if nothing is in it
+		return nil, err
+	}
+	if running {
+		return c, nil
 	}
 	if err := c.startAll(ctx, !options.WithoutControllerManager); err != nil {
 		// What was started must not outlive a failed start, whatever ended the wait.
@@ -95,16 +99,39 @@ func prepare(ctx context.Context, dir string, options Options, binaries Binaries
 		slot: s, processes: map[string]*proc.Process{},
 		state: state{
 			Name: options.Name, Version: options.Version, Slot: s.number, Detached: options.Detached, Audit: options.Audit,
-			Created: time.Now().UTC(), Binaries: binaries, Processes: map[string]proc.Identity{},
+			StartedBy: options.StartedBy, Created: time.Now().UTC(), Binaries: binaries, Processes: map[string]proc.Identity{},
 			APIServerArgs: options.APIServerArgs, ControllerManagerArgs: options.ControllerManagerArgs,
 		},
 	}
 	c.state.URL = c.URL
-	if err := c.writeSecrets(); err != nil {
+	if err := c.prepareFolder(); err != nil {
 		s.release()
 		return nil, false, err
 	}
 	return c, false, nil
+}
+
+// prepareFolder writes what the components read. The record comes first: with it Down can end whatever follows.
+func (c *ControlPlane) prepareFolder() error {
+	if err := c.state.write(c.Dir); err != nil {
+		return err
+	}
+	if err := c.setLogsAside(); err != nil {
+		return err
+	}
+	return c.writeSecrets()
+}
+
+// setLogsAside lets each start begin with empty logs: their ends explain failures, and must be of this start. Those of the
+// start before are kept.
+func (c *ControlPlane) setLogsAside() error {
+	if err := os.RemoveAll(c.path(folderOldLogs)); err != nil {
+		return fmt.Errorf("old logs of %s: %w", c.Name, err)
+	}
+	if err := os.Rename(c.path(folderLogs), c.path(folderOldLogs)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("old logs of %s: %w", c.Name, err)
+	}
+	return nil
 }
 
 // Open returns a control plane that an earlier process started detached.
@@ -205,7 +232,10 @@ func lockFolder(dir string) (unlock func(), err error) {
 	}
 	if err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		folder.Close()
-		return nil, fmt.Errorf("another command is starting or ending the control plane in %s: %w", dir, err)
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another command is starting or ending the control plane in %s: try again when it is done", dir)
+		}
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return func() { folder.Close() }, nil
 }

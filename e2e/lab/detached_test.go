@@ -124,7 +124,39 @@ func TestFailedStartSaysWhyAndLeavesNoProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Empty(t, all[0].Running)
+
+	// The next start explains itself with its own logs.
+	_, err = Up(t.Context(), Options{Name: "broken", StateDir: stateDir, Detached: true, APIServerArgs: []string{"--other-flag"}})
+	require.ErrorContains(t, err, "unknown flag: --other-flag")
+	require.NotContains(t, err.Error(), "--no-such-flag")
 	require.NoError(t, Down(t.Context(), stateDir, "broken"))
+}
+
+func TestStartThatEndsAtOnceCanBeTakenDown(t *testing.T) {
+	stateDir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := Up(ctx, Options{Name: "early", StateDir: stateDir, Detached: true, StartedBy: ByDemo})
+	require.ErrorIs(t, err, context.Canceled)
+	status, found, err := Lookup(stateDir, "early")
+	require.NoError(t, err)
+	require.True(t, found)
+	require.Equal(t, ByDemo, status.StartedBy)
+	require.Empty(t, status.Running)
+	require.NoError(t, Down(t.Context(), stateDir, "early"))
+	_, found, err = Lookup(stateDir, "early")
+	require.NoError(t, err)
+	require.False(t, found)
+}
+
+func TestBusyFolderIsExplainedWithoutTheKernelsWords(t *testing.T) {
+	dir := t.TempDir()
+	unlock, err := lockFolder(dir)
+	require.NoError(t, err)
+	defer unlock()
+	_, err = lockFolder(dir)
+	require.ErrorContains(t, err, "another command is starting or ending")
+	require.NotContains(t, err.Error(), "unavailable")
 }
 
 func mustRoot(t *testing.T) string {

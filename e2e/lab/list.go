@@ -17,7 +17,9 @@ type Status struct {
 	Version string
 	URL     string
 	Created time.Time
-	// Detached tells those of scripts/lab from those of tests that run.
+	// StartedBy is ByLab, ByDemo or ByTest.
+	StartedBy string
+	// Detached ones outlive the process that started them.
 	Detached bool
 	// Running are the names of the components whose processes live.
 	Running []string
@@ -41,19 +43,49 @@ func List(stateDir string) ([]Status, error) {
 	}
 	var out []Status
 	for _, entry := range entries {
-		dir := filepath.Join(stateDir, entry.Name())
-		s, err := readState(dir)
-		if errors.Is(err, fs.ErrNotExist) || !entry.IsDir() {
+		if !entry.IsDir() {
 			continue
 		}
+		s, found, err := Lookup(stateDir, entry.Name())
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Status{
-			Name: entry.Name(), Version: s.Version, URL: s.URL, Created: s.Created, Detached: s.Detached, Running: s.running(dir),
-		})
+		if found {
+			out = append(out, s)
+		}
 	}
 	return out, nil
+}
+
+// Lookup reads the record of one control plane.
+func Lookup(stateDir, name string) (found Status, ok bool, err error) {
+	dir, err := filepath.Abs(filepath.Join(stateDir, name))
+	if err != nil {
+		return Status{}, false, fmt.Errorf("state directory: %w", err)
+	}
+	s, err := readState(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Status{}, false, nil
+	}
+	if err != nil {
+		return Status{}, false, err
+	}
+	return Status{
+		Name: name, Version: s.Version, URL: s.URL, Created: s.Created, StartedBy: s.startedBy(), Detached: s.Detached,
+		Running: s.running(dir),
+	}, true, nil
+}
+
+// startedBy guesses for records of earlier versions, which do not say.
+func (s state) startedBy() string {
+	switch {
+	case s.StartedBy != "":
+		return s.StartedBy
+	case s.Detached:
+		return ByLab
+	default:
+		return ByTest
+	}
 }
 
 // Down ends a control plane of scripts/lab and deletes its folder. It works on what a failed start or a reboot left, too.
@@ -86,8 +118,8 @@ func Down(ctx context.Context, stateDir, name string) error {
 	return nil
 }
 
-// DownAll ends all control planes of scripts/lab, and clears away what tests left that were killed. Those of tests that
-// run are left alone.
+// DownAll ends all control planes of scripts/lab, and clears away what tests and demos left that were killed. Those of
+// tests and demos that run are left alone: more belongs to them than their control planes.
 func DownAll(ctx context.Context, stateDir string) (ended []string, err error) {
 	all, err := List(stateDir)
 	if err != nil {
@@ -95,7 +127,7 @@ func DownAll(ctx context.Context, stateDir string) (ended []string, err error) {
 	}
 	var problems []error
 	for _, s := range all {
-		if !s.Detached && len(s.Running) > 0 {
+		if s.StartedBy != ByLab && len(s.Running) > 0 {
 			continue
 		}
 		if err := Down(ctx, stateDir, s.Name); err != nil {

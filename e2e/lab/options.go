@@ -29,20 +29,43 @@ type Options struct {
 	WithoutControllerManager bool
 	// Detached processes live on when this process ends; scripts/lab wants that. Others die with it.
 	Detached bool
+	// StartedBy says for people, and for those who clear up, whose the control plane is; ByLab if empty.
+	StartedBy string
 	// Out gets the build's progress; standard error if nil.
 	Out io.Writer
 }
 
+// Who starts control planes. Each ends its own.
+const (
+	ByLab  = "scripts/lab"
+	ByDemo = "scripts/demo"
+	ByTest = "a test"
+)
+
 // readyLimit bounds the start of one component on a machine that is busy with other things.
 const readyLimit = 2 * time.Minute
 
+// CheckName refuses what cannot name a control plane: it becomes a folder's name and a part of objects' names.
+func CheckName(name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("name of the control plane %q: %s", name, problems[0])
+	}
+	switch name {
+	case binFolder:
+		return fmt.Errorf("name of the control plane: %q is where the lab keeps its binaries", name)
+	case failedFolder:
+		return fmt.Errorf("name of the control plane: %q is where the logs of failed tests are kept", name)
+	}
+	return nil
+}
+
 // complete fills in the defaults and refuses what cannot work.
 func (o Options) complete() (Options, error) {
-	if problems := validation.IsDNS1123Label(o.Name); len(problems) > 0 {
-		return o, fmt.Errorf("name of the control plane %q: %s", o.Name, problems[0])
+	if err := CheckName(o.Name); err != nil {
+		return o, err
 	}
-	if o.Name == binFolder {
-		return o, fmt.Errorf("name of the control plane: %q is where the lab keeps its binaries", o.Name)
+	if o.StartedBy == "" {
+		o.StartedBy = ByLab
 	}
 	if o.Version == "" {
 		o.Version = DefaultVersion
@@ -68,8 +91,11 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// binFolder lies beside the control planes' folders.
-const binFolder = "bin"
+// These lie beside the control planes' folders.
+const (
+	binFolder    = "bin"
+	failedFolder = "failed"
+)
 
 // DefaultStateDir is where scripts/lab keeps control planes and binaries.
 func DefaultStateDir(root string) string { return filepath.Join(root, ".lab") }

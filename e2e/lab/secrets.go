@@ -25,6 +25,7 @@ const (
 	fileAuditPolicy       = "audit-policy.yaml"
 	folderCerts           = "certs"
 	folderLogs            = "logs"
+	folderOldLogs         = "logs.previous"
 	folderEtcd            = "etcd"
 )
 

@@ -20,6 +20,7 @@ type state struct {
 	URL                   string                   `json:"url"`
 	Slot                  int                      `json:"slot"`
 	Detached              bool                     `json:"detached"`
+	StartedBy             string                   `json:"startedBy,omitempty"`
 	Audit                 bool                     `json:"audit,omitempty"`
 	Created               time.Time                `json:"created"`
 	Binaries              Binaries                 `json:"binaries"`

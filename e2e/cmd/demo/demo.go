@@ -7,7 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,11 +37,13 @@ const (
 )
 
 type demo struct {
-	root, version string
-	keep          bool
-	start         time.Time
+	root    string
+	place   checkout
+	version string
+	keep    bool
+	start   time.Time
 
-	planes       []*lab.ControlPlane
+	recording    sync.Mutex
 	stage        *stage.Stage
 	edge1, edge2 *stage.Cluster
 }
@@ -58,6 +63,9 @@ func (d *demo) play(ctx context.Context) error {
 	if _, err := d.stage.StartController(ctx); err != nil {
 		return err
 	}
+	if err := d.record(); err != nil {
+		return err
+	}
 	d.step("controller started, with the rights of its chart")
 
 	joins, ctx := errgroup.WithContext(ctx)
@@ -73,11 +81,13 @@ func (d *demo) play(ctx context.Context) error {
 
 // raise starts the three control planes.
 func (d *demo) raise(ctx context.Context) error {
-	d.planes = make([]*lab.ControlPlane, 3)
+	planes := make([]*lab.ControlPlane, len(planeNames()))
 	group, groupCtx := errgroup.WithContext(ctx)
-	for i, name := range []string{hubName, edge1Name, edge2Name} {
+	for i, name := range planeNames() {
 		group.Go(func() (err error) {
-			d.planes[i], err = lab.Up(groupCtx, lab.Options{Name: name, Root: d.root, Version: d.version, Detached: d.keep})
+			planes[i], err = lab.Up(groupCtx, lab.Options{
+				Name: name, Root: d.root, Version: d.version, Detached: d.keep, StartedBy: lab.ByDemo,
+			})
 			return err
 		})
 	}
@@ -86,20 +96,20 @@ func (d *demo) raise(ctx context.Context) error {
 	}
 	d.step("control planes of Kubernetes %s are ready: a hub and two downstream clusters", d.version)
 	var err error
-	if d.stage, err = stage.New(d.root, d.planes[0]); err != nil {
+	if d.stage, err = stage.New(d.root, planes[0]); err != nil {
 		return err
 	}
 	d.stage.Detached = d.keep
-	if d.edge1, err = stage.Attach(d.planes[1]); err != nil {
+	if d.edge1, err = stage.Attach(planes[1]); err != nil {
 		return err
 	}
-	d.edge2, err = stage.Attach(d.planes[2])
+	d.edge2, err = stage.Attach(planes[2])
 	return err
 }
 
 // joinLocal: the hub registers itself; the demo only runs the agent, as a node would.
 func (d *demo) joinLocal(ctx context.Context) error {
-	if _, err := d.stage.StartAgent(ctx, d.stage.Hub, stage.LocalAgentNamespace, "fleet-agent-local"); err != nil {
+	if err := d.startAgent(ctx, d.stage.Hub, stage.LocalAgentNamespace, "fleet-agent-local"); err != nil {
 		return err
 	}
 	d.step("%s: the hub deployed its own agent, which now runs", local)
@@ -112,7 +122,7 @@ func (d *demo) joinEdge1(ctx context.Context) error {
 		return err
 	}
 	d.step("%s: kubeconfig secret and Cluster written to the hub", edge1)
-	if _, err := d.stage.StartAgent(ctx, d.edge1, stage.SystemNamespace, "fleet-agent-"+edge1); err != nil {
+	if err := d.startAgent(ctx, d.edge1, stage.SystemNamespace, "fleet-agent-"+edge1); err != nil {
 		return err
 	}
 	d.step("%s: the hub deployed an agent, which now runs", edge1)
@@ -133,10 +143,27 @@ func (d *demo) joinEdge2(ctx context.Context) error {
 		return err
 	}
 	d.step("%s: chart fleet-agent installed with those values", edge2)
-	if _, err := d.stage.StartAgent(ctx, d.edge2, stage.SystemNamespace, "fleet-agent-"+edge2); err != nil {
+	if err := d.startAgent(ctx, d.edge2, stage.SystemNamespace, "fleet-agent-"+edge2); err != nil {
 		return err
 	}
 	return d.awaitJoined(ctx, stage.Workspace, edge2)
+}
+
+func (d *demo) startAgent(ctx context.Context, cluster *stage.Cluster, namespace, podName string) error {
+	if _, err := d.stage.StartAgent(ctx, cluster, namespace, podName); err != nil {
+		return err
+	}
+	return d.record()
+}
+
+// record lets --down find the processes of a demo that is kept, also if this program is killed.
+func (d *demo) record() error {
+	if !d.keep {
+		return nil
+	}
+	d.recording.Lock()
+	defer d.recording.Unlock()
+	return d.place.keep(d.stage.Processes())
 }
 
 func (d *demo) awaitJoined(ctx context.Context, workspace, name string) error {
@@ -165,44 +192,51 @@ func (d *demo) showLogs() {
 	}
 }
 
-func (d *demo) cleanUp() error {
+// cleanUpError says that something may still run.
+type cleanUpError struct{ error }
+
+func (e cleanUpError) Unwrap() error { return e.error }
+
+// cleanUp ends what this run has started, however far it came.
+func (d *demo) cleanUp(quietly bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
 	defer cancel()
 	var errs []error
 	if d.stage != nil {
 		errs = append(errs, d.stage.StopProcesses(stopGrace))
 	}
-	for _, plane := range d.planes {
-		if plane != nil {
-			errs = append(errs, plane.Remove(ctx))
-		}
+	_, err := d.place.remove(ctx)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return cleanUpError{fmt.Errorf("cleaning up: %w", err)}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("cleaning up: %w", err)
+	if !quietly {
+		fmt.Println()
+		d.step("all cleaned up")
 	}
-	fmt.Printf("\n")
-	d.step("all cleaned up")
 	return nil
 }
 
+// lookAround prints lines for copy and paste.
 func (d *demo) lookAround() {
-	relative := func(path string) string {
-		if r, err := filepath.Rel(d.root, path); err == nil {
-			return r
-		}
-		return path
-	}
-	fmt.Printf("\nAll of it keeps running. To look around, from the root of the repository:\n")
-	fmt.Printf("  bin/fleet cluster list --kubeconfig %s\n", relative(d.stage.Hub.Kubeconfig()))
+	fmt.Printf("\nAll of it keeps running. To look around:\n")
+	fmt.Printf("  %s cluster list --kubeconfig %s\n", quote(d.stage.Binary()), quote(d.stage.Hub.Kubeconfig()))
+	fmt.Printf("With kubectl, as administrator of one of the clusters:\n")
 	for _, c := range []*stage.Cluster{d.stage.Hub, d.edge1, d.edge2} {
-		fmt.Printf("  KUBECONFIG=%s   # %s\n", relative(c.Kubeconfig()), c.Name)
+		fmt.Printf("  export KUBECONFIG=%s\n", quote(c.Kubeconfig()))
 	}
+	fmt.Printf("Logs:\n")
 	for _, p := range d.stage.Processes() {
-		fmt.Printf("  %s   # log of %s, process %d\n", relative(p.Log), p.Name, p.PID())
+		fmt.Printf("  %s\n", quote(p.Log))
 	}
-	fmt.Printf("To end it:\n  kill")
-	for _, p := range d.stage.Processes() {
-		fmt.Printf(" %d", p.PID())
+	fmt.Printf("To end it:\n  %s --down\n", quote(filepath.Join(d.root, "scripts", "demo")))
+}
+
+// quote makes a path one word of a shell's command line.
+func quote(path string) string {
+	if strings.ContainsFunc(path, func(r rune) bool {
+		return !strings.ContainsRune("/._-", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
-	fmt.Printf("; scripts/lab down %s %s %s\n", hubName, edge1Name, edge2Name)
+	return path
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
@@ -30,7 +31,7 @@ func down(c *cli.Context) error {
 		for _, name := range ended {
 			fmt.Fprintln(c.App.Writer, name+": ended and removed")
 		}
-		return err
+		return errors.Join(err, tellWhatStays(c.App.Writer, stateDir))
 	}
 	var problems []error
 	for _, name := range c.Args().Slice() {
@@ -43,11 +44,25 @@ func down(c *cli.Context) error {
 	return errors.Join(problems...)
 }
 
+// tellWhatStays names a demo's control planes, which people may have expected to end.
+func tellWhatStays(out io.Writer, stateDir string) error {
+	planes, err := lab.List(stateDir)
+	if err != nil {
+		return err
+	}
+	for _, plane := range planes {
+		if plane.StartedBy == lab.ByDemo {
+			fmt.Fprintf(out, "%s: runs on, it belongs to a demo; one that was kept is ended by scripts/demo --down\n", plane.Name)
+		}
+	}
+	return nil
+}
+
 func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "status",
 		Usage:  "show the control planes of this checkout",
-		Action: status,
+		Action: withoutArguments(status),
 	}
 }
 
@@ -63,11 +78,7 @@ func status(c *cli.Context) error {
 	table := tabwriter.NewWriter(c.App.Writer, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "NAME\tKUBERNETES\tURL\tSTATE\tSTARTED BY")
 	for _, plane := range planes {
-		owner := "a test"
-		if plane.Detached {
-			owner = "scripts/lab"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", plane.Name, plane.Version, plane.URL, describe(plane), owner)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", plane.Name, plane.Version, plane.URL, describe(plane), plane.StartedBy)
 	}
 	return table.Flush()
 }

@@ -2,12 +2,16 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/urfave/cli/v2"
+
+	"github.com/rancher/fleet/e2e/lab"
 )
 
 // run runs the command as scripts/lab would, without ending the test's process.
@@ -26,14 +30,67 @@ func TestWhatIsNotThereYetSaysSo(t *testing.T) {
 		{"up", "--nodes", "hub"},
 		{"up", "--nodes=2", "hub"},
 		{"up", "--processes", "hub"},
-		{"up"},
 	} {
-		_, err := run(t, args...)
-		var coded cli.ExitCoder
-		require.ErrorAs(t, err, &coded, "%v", args)
-		require.Equal(t, 2, coded.ExitCode(), "%v", args)
-		require.NotEmpty(t, err.Error())
+		requireRefused(t, "is not available yet", args...)
 	}
+}
+
+// requireRefused wants exit code 2, a message, and nothing made.
+func requireRefused(t *testing.T, says string, args ...string) {
+	t.Helper()
+	stateDir := t.TempDir()
+	_, err := run(t, append([]string{"--state-dir", stateDir}, args...)...)
+	var coded cli.ExitCoder
+	require.ErrorAs(t, err, &coded, "%v", args)
+	require.Equal(t, 2, coded.ExitCode(), "%v", args)
+	require.ErrorContains(t, err, says)
+	left, err := os.ReadDir(stateDir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestCallsThatCannotWorkExitWith2AndLeaveNothing(t *testing.T) {
+	requireRefused(t, "at least one name", "up")
+	requireRefused(t, `"a" is named twice`, "up", "a", "b", "a")
+	requireRefused(t, "logs of failed tests", "up", "failed")
+	requireRefused(t, "binaries", "up", "a", "bin")
+	requireRefused(t, `no command "frobnicate": there are up, down, status, build`, "frobnicate")
+	requireRefused(t, `status takes no arguments, and "extra" is one`, "status", "extra")
+	requireRefused(t, "build takes no arguments", "build", "extra")
+	requireRefused(t, "see scripts/lab --help", "--frobnicate")
+	for _, command := range []string{"up", "down", "status", "build"} {
+		requireRefused(t, "see scripts/lab "+command+" --help", command, "--frobnicate")
+	}
+}
+
+func TestStatusSaysWhoStartedAndDownLeavesDemosAlone(t *testing.T) {
+	stateDir := t.TempDir()
+	// A process of this identity and folder is as good as an API server.
+	self := exec.Command("/bin/sh", "-c", "read forever", filepath.Join(stateDir, "demo-hub"))
+	in, err := self.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, self.Start())
+	t.Cleanup(func() { in.Close(); _ = self.Wait() })
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(self.Process.Pid), "stat"))
+	require.NoError(t, err)
+	started := strings.Fields(string(stat))[21]
+
+	record := func(name, startedBy, processes string) {
+		require.NoError(t, os.Mkdir(filepath.Join(stateDir, name), 0o700))
+		content := `{"name":"` + name + `","version":"1.37","startedBy":"` + startedBy + `","detached":true,"processes":{` + processes + `}}`
+		require.NoError(t, os.WriteFile(filepath.Join(stateDir, name, "lab.json"), []byte(content), 0o600))
+	}
+	record("demo-hub", lab.ByDemo, `"kube-apiserver":{"pid":`+strconv.Itoa(self.Process.Pid)+`,"started":`+started+`}`)
+	record("edge", lab.ByLab, "")
+	out, err := run(t, "--state-dir", stateDir, "status")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^demo-hub .* only kube-apiserver running +scripts/demo$`, out)
+	require.Regexp(t, `(?m)^edge .* stopped +scripts/lab$`, out)
+
+	out, err = run(t, "--state-dir", stateDir, "down")
+	require.NoError(t, err)
+	require.Equal(t, "edge: ended and removed\ndemo-hub: runs on, it belongs to a demo; one that was kept is ended by scripts/demo --down\n", out)
+	require.DirExists(t, filepath.Join(stateDir, "demo-hub"))
 }
 
 func TestUnknownLinesAndNamesAreErrors(t *testing.T) {

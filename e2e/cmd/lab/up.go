@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,9 +15,6 @@ import (
 
 	"github.com/rancher/fleet/e2e/lab"
 )
-
-// exitNotYet is the exit code for what the lab's interface promises and this version does not have.
-const exitNotYet = 2
 
 func upCommand() *cli.Command {
 	return &cli.Command{
@@ -46,11 +45,11 @@ func (o *optionalCount) IsBoolFlag() bool       { return true }
 func up(c *cli.Context) error {
 	for _, later := range []string{"nodes", "processes"} {
 		if c.IsSet(later) {
-			return cli.Exit(fmt.Sprintf("lab: --%s is not available yet: this lab starts control planes without nodes", later), exitNotYet)
+			return cli.Exit(fmt.Sprintf("lab: --%s is not available yet: this lab starts control planes without nodes", later), exitUsage)
 		}
 	}
-	if c.NArg() == 0 {
-		return cli.Exit("lab: up needs at least one name, for example: scripts/lab up hub", exitNotYet)
+	if err := checkNames(c.Args().Slice()); err != nil {
+		return cli.Exit("lab: "+err.Error(), exitUsage)
 	}
 	root, stateDir, err := place(c)
 	if err != nil {
@@ -76,6 +75,22 @@ func up(c *cli.Context) error {
 		return err
 	}
 	explain(c.App.Writer, planes, time.Since(start))
+	return nil
+}
+
+// checkNames is asked before anything is made.
+func checkNames(names []string) error {
+	if len(names) == 0 {
+		return errors.New("up needs at least one name, for example: scripts/lab up hub")
+	}
+	for i, name := range names {
+		if err := lab.CheckName(name); err != nil {
+			return err
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("%q is named twice: every control plane needs a name of its own", name)
+		}
+	}
 	return nil
 }
 
@@ -114,7 +129,7 @@ func buildCommand() *cli.Command {
 		Name:  "build",
 		Usage: "build the binaries of a Kubernetes line and start nothing",
 		Flags: []cli.Flag{versionFlag()},
-		Action: func(c *cli.Context) error {
+		Action: withoutArguments(func(c *cli.Context) error {
 			root, _, err := place(c)
 			if err != nil {
 				return err
@@ -125,6 +140,6 @@ func buildCommand() *cli.Command {
 			}
 			fmt.Fprintln(c.App.Writer, shortPath(binaries.Kube))
 			return nil
-		},
+		}),
 	}
 }
