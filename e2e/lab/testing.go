@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -74,19 +75,27 @@ func Main(m *testing.M) int {
 
 	shared.Lock()
 	defer shared.Unlock()
+	var removals sync.WaitGroup
+	var failed atomic.Bool
 	for name, s := range shared.planes {
 		if s.plane == nil {
 			continue
 		}
-		if code != 0 {
-			fmt.Fprintf(os.Stderr, "logs of the shared control plane %s: %s\n", name, keepLogs(s.plane, "shared"))
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		if err := s.plane.Remove(ctx); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		cancel()
+		removals.Go(func() {
+			if code != 0 {
+				fmt.Fprintf(os.Stderr, "logs of the shared control plane %s: %s\n", name, keepLogs(s.plane, "shared"))
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			if err := s.plane.Remove(ctx); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				failed.Store(true)
+			}
+		})
+	}
+	removals.Wait()
+	if failed.Load() {
+		code = max(code, 1)
 	}
 	return code
 }

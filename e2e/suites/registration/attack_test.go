@@ -122,6 +122,7 @@ func (w *world) tokenOf(t *testing.T, name string) string {
 	return values["token"].(string)
 }
 
+// accountOf is the name of a registration token's import account.
 func (w *world) accountOf(t *testing.T, tokenName string) string {
 	t.Helper()
 	token, err := stage.Get[fleet.ClusterRegistrationToken](t.Context(), w.Hub, stage.Tokens, stage.Workspace, tokenName)

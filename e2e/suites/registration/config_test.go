@@ -86,6 +86,10 @@ func (y *yard) mover(t *testing.T) *mover {
 	y.agent(t, "moved-system", "agent-moved")
 	y.connected(t, moves, m.name)
 	m.awaitOne(t, "")
+	await(t, "the bundle of the cluster's agent", func(ctx context.Context) (bool, string, error) {
+		bundle, err := stage.Get[fleet.Bundle](ctx, y.Hub, stage.Bundles, moves, names.AgentBundle(m.name))
+		return bundle != nil, "no bundle", err
+	})
 	m.version = m.configMap(t).Annotations[names.VersionAnnotation]
 	require.NotZero(t, m.imports(t).Total(), "the import has left no trace in the cluster's audit log, so that no trace shows nothing")
 	return m

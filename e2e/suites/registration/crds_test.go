@@ -39,7 +39,7 @@ func withCRDs(t *testing.T) *stage.Cluster {
 			_, err := applyServerSide(t.Context(), c, crd)
 			require.NoError(t, err, crd.GetName())
 		}
-		awaitEstablished(t, c)
+		awaitServed(t, c)
 		crdsCluster = c
 	})
 	require.NotNil(t, crdsCluster, "the CRDs were not installed; see the first test that needed them")
@@ -71,14 +71,19 @@ func applyServerSide(ctx context.Context, c *stage.Cluster, u *unstructured.Unst
 	return definitions(c).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: "test"})
 }
 
-func awaitEstablished(t *testing.T, c *stage.Cluster) {
+// awaitServed waits for all kinds at once: a server that is not ready for one tells its client to come back in a second.
+func awaitServed(t *testing.T, c *stage.Cluster) {
 	t.Helper()
+	waits, ctx := errgroup.WithContext(until(t, patience))
 	for _, crd := range manifests(t) {
-		await(t, crd.GetName()+" to be served", func(ctx context.Context) (bool, string, error) {
-			_, err := c.Dynamic.Resource(fleet.SchemeGroupVersion.WithResource(plural(crd))).List(ctx, metav1.ListOptions{})
-			return err == nil, "", err
+		waits.Go(func() error {
+			return stage.Await(ctx, crd.GetName()+" to be served", func(ctx context.Context) (bool, string, error) {
+				_, err := c.Dynamic.Resource(fleet.SchemeGroupVersion.WithResource(plural(crd))).List(ctx, metav1.ListOptions{})
+				return err == nil, "", err
+			})
 		})
 	}
+	require.NoError(t, waits.Wait())
 }
 
 func plural(crd *unstructured.Unstructured) string {

@@ -117,7 +117,7 @@ func (p *trial) own(t *testing.T, a *applicant, tokenName string) {
 	p.namespaces["own"] = names.ClusterNamespace(stage.Workspace, name)
 	p.names["own-token"], p.names["own-request"], p.names["own-cluster"] = tokenName, a.request.Name, name
 	p.names["own-secret"] = names.CredentialSecret(a.request.Spec.ClientID, a.request.Spec.ClientRandom)
-	p.names["own-import-account"] = p.importAccount(t, tokenName)
+	p.names["own-import-account"] = p.accountOf(t, tokenName)
 	p.names["own-account"] = "not-there-yet"
 }
 
@@ -135,14 +135,6 @@ func (p *trial) other(t *testing.T, jwt, tokenName string) {
 	p.names["other-token"], p.names["other-request"], p.names["other-cluster"] = edge2, victim[0].Name, edge2
 	p.names["other-secret"] = secretName
 	p.names["other-account"] = names.Account(victim[0].Name, string(victim[0].UID))
-}
-
-func (p *trial) importAccount(t *testing.T, tokenName string) string {
-	t.Helper()
-	token, err := stage.Get[fleet.ClusterRegistrationToken](t.Context(), p.Hub, stage.Tokens, stage.Workspace, tokenName)
-	require.NoError(t, err)
-	require.NotNil(t, token)
-	return names.Account(tokenName, string(token.UID))
 }
 
 // check makes all requests of one identity and compares its rules.
@@ -286,17 +278,22 @@ func TestTheHubCannotMakeItselfMore(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A token that is deleted takes its account along, and with it what it could do.
-func TestADeletedTokensAccountIsNobody(t *testing.T) {
+// A token that is deleted takes its account along, and with it at once what it could do.
+func TestADeletedTokensAccountMayDoNothing(t *testing.T) {
 	w := ofTheWorld(t)
 	w.leaveAsFound(t)
 	values, err := w.NewToken(until(t, patience), stage.Workspace, "short-lived", fleet.ClusterRegistrationTokenSpec{TTL: &metav1.Duration{Duration: time.Hour}})
 	require.NoError(t, err)
+	account := w.accountOf(t, "short-lived")
 	a := w.applicant(t, "short-lived", values["token"].(string), "client")
 	a.awaitLeave(t)
 	w.remove(t, stage.Tokens.Resource, stage.Workspace, "short-lived")
-	await(t, "the token's JWT to be refused", func(ctx context.Context) (bool, string, error) {
+	await(t, "the end of the account's rights", func(ctx context.Context) (bool, string, error) {
 		_, err := a.hub.Dynamic.Resource(stage.Registrations).Namespace(a.workspace).Get(ctx, a.request.Name, metav1.GetOptions{})
-		return apierrors.IsUnauthorized(err), fmt.Sprint(err), nil // until then: not found, then forbidden
+		return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err), fmt.Sprint(err), nil // until then: not found
+	})
+	await(t, "the end of the account", func(ctx context.Context) (bool, string, error) {
+		_, err := w.Hub.Kube.CoreV1().ServiceAccounts(stage.RegistrationNamespace).Get(ctx, account, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), fmt.Sprint(err), nil
 	})
 }
