@@ -150,5 +150,25 @@ func decodePublicKey(publicKey string) ([]byte, error) {
 	if err != nil || len(raw) != keyLength || base64.StdEncoding.EncodeToString(raw) != publicKey {
 		return nil, errors.New("identity.publicKey is not the base64 of an X25519 public key")
 	}
+	if !contributes(raw) {
+		return nil, errors.New("identity.publicKey is a point to which nothing can be sealed; make a key pair with crypto/hpke")
+	}
 	return raw, nil
+}
+
+// contributes says whether a key exchange with a public key has a secret result. A few points make every result zero,
+// and the library refuses those only when it seals, after a token was minted.
+func contributes(raw []byte) bool {
+	public, err := ecdh.X25519().NewPublicKey(raw)
+	if err != nil {
+		return false
+	}
+	var scalar [keyLength]byte
+	scalar[0] = 8
+	private, err := ecdh.X25519().NewPrivateKey(scalar[:])
+	if err != nil {
+		return false
+	}
+	_, err = private.ECDH(public)
+	return err == nil
 }

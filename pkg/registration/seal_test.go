@@ -2,7 +2,9 @@ package registration
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"reflect"
 	"strings"
 	"testing"
@@ -134,10 +136,24 @@ func TestFingerprintNamesTheKey(t *testing.T) {
 	assert.Equal(t, id.Fingerprint(), fingerprint)
 	assert.True(t, isHex(fingerprint, fingerprintLength))
 	assert.NotEqual(t, fingerprint, testIdentity(t).Fingerprint())
-	// The SHA-256 of 32 zero bytes.
-	fingerprint, err = Fingerprint(base64.StdEncoding.EncodeToString(make([]byte, keyLength)))
+	// The SHA-256 of the base point of the curve.
+	base := make([]byte, keyLength)
+	base[0] = 9
+	fingerprint, err = Fingerprint(base64.StdEncoding.EncodeToString(base))
 	require.NoError(t, err)
-	assert.Equal(t, "66687aadf862bd776c8fc18b8e9f8e20", fingerprint)
+	sum := sha256.Sum256(base)
+	assert.Equal(t, hex.EncodeToString(sum[:])[:fingerprintLength], fingerprint)
+}
+
+// Whatever is sealed to one of these could be opened by anybody, so the library refuses; a request with one is refused
+// before anything is made for it.
+func TestPointsToWhichNothingCanBeSealedAreNoKeys(t *testing.T) {
+	one := make([]byte, keyLength)
+	one[0] = 1
+	for name, raw := range map[string][]byte{"zero": make([]byte, keyLength), "one": one} {
+		_, err := Fingerprint(base64.StdEncoding.EncodeToString(raw))
+		assert.ErrorContains(t, err, "nothing can be sealed", name)
+	}
 }
 
 // badKeys are no public keys: of another length, another alphabet, or another spelling of a good one.

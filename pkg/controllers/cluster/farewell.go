@@ -28,6 +28,9 @@ type leaving struct {
 type farewell struct {
 	// registrations are to be deleted; their controller takes bindings and accounts away.
 	registrations []*fleet.ClusterRegistration
+	// held are requests that a finalizer keeps, which nobody but the hub has a say in: whoever may create one could hold up
+	// the deletion of any Cluster by it. They are let go and not waited for; what was granted goes with the accounts.
+	held []*fleet.ClusterRegistration
 	// waiting says what must be gone before the next step.
 	waiting string
 	// namespace, bundle and token are to be deleted, nil where there is nothing of this Cluster's.
@@ -42,19 +45,23 @@ func decideFarewell(in leaving) farewell {
 	if !slices.Contains(in.cluster.Finalizers, names.ClusterFinalizer) {
 		return farewell{}
 	}
-	if n := len(in.registrations); n > 0 {
-		f := farewell{waiting: fmt.Sprintf("%d registration requests of the cluster are being deleted", n)}
-		for _, r := range in.registrations {
-			if r.DeletionTimestamp == nil {
-				f.registrations = append(f.registrations, r)
-			}
+	var f farewell
+	for _, r := range in.registrations {
+		if r.DeletionTimestamp == nil {
+			f.registrations = append(f.registrations, r)
+		} else if len(r.Finalizers) > 0 {
+			f.held = append(f.held, r)
 		}
+	}
+	if n := len(f.registrations); n > 0 {
+		f.waiting = fmt.Sprintf("%d registration requests of the cluster are being deleted", n)
 		return f
 	}
 	if n := len(in.accounts); n > 0 {
-		return farewell{waiting: fmt.Sprintf("%d request accounts of the cluster are being revoked", n)}
+		f.waiting = fmt.Sprintf("%d request accounts of the cluster are being revoked", n)
+		return f
 	}
-	f := farewell{done: true}
+	f.done = true
 	if b := in.bundle; b != nil && b.DeletionTimestamp == nil && !ofAnother(b.OwnerReferences, in.cluster) {
 		f.bundle = b
 	}

@@ -42,7 +42,7 @@ func TestLeavingTakesCredentialsFirst(t *testing.T) {
 
 	f := decideFarewell(leaving{cluster: c, registrations: []*fleet.ClusterRegistration{going, staying}, namespace: namespace(ownedBy(edgeUID))})
 	assert.Equal(t, []*fleet.ClusterRegistration{staying}, f.registrations)
-	assert.Contains(t, f.waiting, "2 registration requests")
+	assert.Contains(t, f.waiting, "1 registration requests")
 	assert.False(t, f.done)
 	assert.Nil(t, f.namespace)
 

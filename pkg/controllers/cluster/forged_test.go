@@ -87,3 +87,38 @@ func TestAClusterOfAnotherManagerIsLeftAlone(t *testing.T) {
 
 	assert.Empty(t, h.writes())
 }
+
+// Whoever may create a request for a cluster must not hold up its deletion by a finalizer on it.
+func TestARequestThatAFinalizerKeepsHoldsUpNothing(t *testing.T) {
+	h := newHub(t)
+	h.clusters.Add(newCluster(prepare, deleted))
+	h.registrations.Add(request("held", func(r *fleet.ClusterRegistration) {
+		r.DeletionTimestamp, r.Finalizers = &metav1.Time{Time: now}, []string{"attack.example/forever"}
+	}))
+
+	require.NoError(t, h.look(t))
+
+	assert.NotContains(t, h.clusters.Live(workspace, edge).Finalizers, names.ClusterFinalizer)
+	if held := h.registrations.Live(workspace, "held"); held != nil {
+		assert.Empty(t, held.Finalizers)
+	}
+}
+
+// An agent may write to its Lease; a finalizer there would keep the namespace, and with it the cluster's name.
+func TestTheNamespaceIsNotKeptByItsLease(t *testing.T) {
+	h := newHub(t)
+	h.clusters.Add(newCluster(prepare))
+	h.namespaces.Add(namespace(ownedBy(edgeUID)))
+	require.NoError(t, h.look(t))
+	lease := h.leases.Live(place(), names.HeartbeatLease).DeepCopy()
+	lease.Finalizers = []string{"attack.example/forever"}
+	h.leases.Add(lease)
+	h.clusters.Add(newCluster(prepare, deleted))
+	h.writes()
+
+	require.NoError(t, h.look(t))
+
+	writes := h.writes()
+	require.GreaterOrEqual(t, len(writes), 2)
+	assert.Equal(t, []string{"update Lease " + place() + "/fleet-agent", "delete Namespace " + place()}, writes[:2])
+}

@@ -38,7 +38,7 @@ func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
 	if in.accounts, err = h.Accounts.Cache().GetByIndex(accountsByCluster, cluster.Namespace+"/"+cluster.Name); err != nil {
 		return in, fmt.Errorf("listing accounts: %w", err)
 	}
-	if len(in.registrations)+len(in.accounts) > 0 {
+	if len(in.accounts) > 0 {
 		return in, nil
 	}
 	err = h.observeRest(&in)
@@ -77,6 +77,11 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 			return fmt.Errorf("registration %s: %w", r.Name, err)
 		}
 	}
+	for _, r := range f.held {
+		if err := h.letGo(r); err != nil {
+			return err
+		}
+	}
 	if f.waiting != "" {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, lookAgain)
 		return h.reportLeaving(cluster, f.waiting)
@@ -95,11 +100,41 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 		}
 	}
 	if ns := f.namespace; ns != nil {
+		if err := h.freeLease(ns.Name); err != nil {
+			return err
+		}
 		if err := gone(h.Namespaces.Delete(ns.Name, kube.ByUID(ns.UID))); err != nil {
 			return fmt.Errorf("namespace %s: %w", ns.Name, err)
 		}
 	}
 	return h.dropFinalizer(cluster)
+}
+
+// letGo takes the finalizers off a request that is being deleted.
+func (h *handler) letGo(r *fleet.ClusterRegistration) error {
+	updated := r.DeepCopy()
+	updated.Finalizers = nil
+	if _, err := h.Registrations.Update(updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("taking the finalizers off registration %s: %w", r.Name, err)
+	}
+	return nil
+}
+
+// freeLease takes off the Lease what its agent may have put there to keep the namespace, and with it the name, for ever.
+func (h *handler) freeLease(namespace string) error {
+	lease, err := found(h.Leases.Get(namespace, names.HeartbeatLease, metav1.GetOptions{}))
+	if err != nil {
+		return fmt.Errorf("reading Lease %s/%s: %w", namespace, names.HeartbeatLease, err)
+	}
+	if lease == nil || len(lease.Finalizers) == 0 {
+		return nil
+	}
+	updated := lease.DeepCopy()
+	updated.Finalizers = nil
+	if _, err := h.Leases.Update(updated); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("taking the finalizers off Lease %s/%s: %w", namespace, names.HeartbeatLease, err)
+	}
+	return nil
 }
 
 func gone(err error) error {

@@ -97,7 +97,8 @@ func decide(f facts) plan {
 	if problem != nil {
 		// A secret that is made anew at this moment, or a configuration without an address for a moment, is no reason to
 		// call a good import bad.
-		passing := problem.reason == reasonNoSecret || problem.reason == reasonBadSecret || problem.reason == reasonNoServerURL
+		passing := problem.reason == reasonNoSecret || problem.reason == reasonBadSecret ||
+			problem.reason == reasonNoServerURL || problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
 		if f.imported && !unhealthy(c) && passing {
 			return plan{}
 		}

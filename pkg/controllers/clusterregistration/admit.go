@@ -19,17 +19,29 @@ func checkToken(in input, cluster *fleet.Cluster) *decision {
 		return &decision{outcome: wait, cluster: cluster, reason: reasonWaitAccount,
 			message: fmt.Sprintf("the import account of token %s does not exist yet", in.token.Name)}
 	}
-	if id := in.request.Spec.Identity; id != nil && id.Requester != "" {
-		if user := names.AccountUser(in.namespaces.Registration, names.Account(in.token.Name, string(in.token.UID))); id.Requester != user {
-			d := refused(cluster, reasonRequesterMismatch, "the request says it comes from %.300q, but token %s belongs to %q", id.Requester, in.token.Name, user)
-			return &d
-		}
+	if d := checkRequester(in, cluster); d != nil {
+		return d
 	}
 	if reason := tokenAllows(in, cluster); reason != "" {
 		d := refused(cluster, reasonTokenMismatch, "%s", reason)
 		return &d
 	}
 	return nil
+}
+
+// checkRequester holds whom a request says it comes from against whose the token is. With a token that the hub made, an
+// agent that brings a key always says so: one that does not is somebody who only knows the token's name.
+func checkRequester(in input, cluster *fleet.Cluster) *decision {
+	id := in.request.Spec.Identity
+	if id == nil || id.Requester == "" && (in.tokenOwner == "" || id.PublicKey == "") {
+		return nil
+	}
+	user := names.AccountUser(in.namespaces.Registration, names.Account(in.token.Name, string(in.token.UID)))
+	if id.Requester == user {
+		return nil
+	}
+	d := refused(cluster, reasonRequesterMismatch, "the request says it comes from %.300q, but token %s belongs to %q", id.Requester, in.token.Name, user)
+	return &d
 }
 
 // tokenAllows is empty where the token leads to this cluster. The hub's own token leads to the one cluster that it was

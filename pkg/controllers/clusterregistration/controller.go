@@ -127,6 +127,9 @@ func (h *handler) apply(in input, d decision) error {
 		if err := h.takeBack(in.request.Namespace, in.request.Name); err != nil {
 			return err
 		}
+		if d.reason == reasonClusterGone {
+			return h.forget(in.request)
+		}
 	case grant:
 		return h.applyGrant(in, d)
 	}

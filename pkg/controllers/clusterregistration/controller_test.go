@@ -23,6 +23,7 @@ func alone(t *testing.T, changes ...change[*fleet.ClusterRegistration]) *hub {
 	h.accounts.Add(importAccount(token(ofAPerson)))
 	h.registrations.Add(request(append([]change[*fleet.ClusterRegistration]{func(r *fleet.ClusterRegistration) {
 		r.Labels[names.RegistrationTokenLabel] = "shared"
+		r.Spec.Identity.Requester = userOf(token(ofAPerson))
 	}}, changes...)...))
 	return h
 }

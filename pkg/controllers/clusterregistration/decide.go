@@ -49,6 +49,7 @@ const (
 	reasonClusterGone       = registration.ReasonClusterGone
 	reasonWaitDeletion      = "WaitingForDeletion"
 	reasonAccountConflict   = registration.ReasonAccountConflict
+	reasonDeleted           = "Deleted"
 	reasonGranted           = "Granted"
 )
 
@@ -97,7 +98,10 @@ type decision struct {
 
 func decide(in input) decision {
 	r := in.request
-	if r.DeletionTimestamp != nil || r.Labels[names.ClusterManagementLabel] != "" {
+	if r.DeletionTimestamp != nil {
+		return decision{outcome: revoke, reason: reasonDeleted, message: "the request is being deleted"}
+	}
+	if r.Labels[names.ClusterManagementLabel] != "" {
 		return decision{outcome: skip}
 	}
 	if a := r.Status.Approval; a != nil && a.Decision == approvalDeny {

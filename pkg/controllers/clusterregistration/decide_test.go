@@ -38,6 +38,9 @@ func byItself(changes ...change[*fleet.ClusterRegistrationToken]) change[*input]
 	return func(in *input) {
 		in.sameClient, in.matched, in.placed = nil, nil, nil
 		in.token, in.tokenOwner = token(append([]change[*fleet.ClusterRegistrationToken]{ofAPerson}, changes...)...), ""
+		if id := in.request.Spec.Identity; id != nil {
+			id.Requester = userOf(in.token)
+		}
 	}
 }
 
@@ -58,7 +61,7 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		says    string
 	}{
 		"all is well":              {asked(request()), grant, "Granted", ""},
-		"it is being deleted":      {asked(request(func(r *fleet.ClusterRegistration) { r.DeletionTimestamp = &metav1.Time{Time: now} })), skip, "", ""},
+		"it is being deleted":      {asked(request(func(r *fleet.ClusterRegistration) { r.DeletionTimestamp = &metav1.Time{Time: now} })), revoke, "Deleted", "being deleted"},
 		"another manager has it":   {asked(request(func(r *fleet.ClusterRegistration) { r.Labels[names.ClusterManagementLabel] = "x" })), skip, "", ""},
 		"it is malformed":          {asked(request(func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = "" })), refuse, "InvalidRequest", "clientRandom"},
 		"denied":                   {asked(request(decidedBy("deny"))), revoke, "Denied", "ann: because"},
@@ -87,7 +90,13 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		"the same for a known cluster":  {asked(request(keyless), requireIdentity), refuse, "IdentityRequired", "requireIdentity"},
 		"approval for a known cluster": {asked(request(), func(in *input) {
 			in.token, in.tokenOwner = token(ofAPerson, approval), ""
+			in.request.Spec.Identity.Requester = userOf(in.token)
 		}), refuse, "WaitingForApproval", "approve"},
+		// Who merely knows the name of the hub's own token does not say whose it is.
+		"the hub's token, from nobody":      {asked(request(requester(""))), refuse, "RequesterMismatch", "import-token-edge"},
+		"the hub's token, an agent of old":  {asked(request(keyless)), grant, "Granted", ""},
+		"a first key from another cluster":  {asked(request(withKey(agentKey, "uid-elsewhere")), toCluster(cluster(importedWith(importUID, downUID)))), refuse, "IdentityConflict", "uid-elsewhere"},
+		"a first key from where it was put": {asked(request(), toCluster(cluster(importedWith(importUID, downUID)))), grant, "Granted", ""},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -97,7 +97,7 @@ func request(changes ...change[*fleet.ClusterRegistration]) *fleet.ClusterRegist
 		},
 		Spec: fleet.ClusterRegistrationSpec{
 			ClientID: client, ClientRandom: "random",
-			Identity: &fleet.RegistrationIdentity{PublicKey: agentKey.PublicKey(), ClusterUID: downUID},
+			Identity: &fleet.RegistrationIdentity{PublicKey: agentKey.PublicKey(), ClusterUID: downUID, Requester: userOf(token())},
 		},
 	}, changes...)
 }
@@ -110,7 +110,7 @@ func keyless(r *fleet.ClusterRegistration) { r.Spec.Identity = nil }
 
 func withKey(id registration.Identity, clusterUID string) change[*fleet.ClusterRegistration] {
 	return func(r *fleet.ClusterRegistration) {
-		r.Spec.Identity = &fleet.RegistrationIdentity{PublicKey: id.PublicKey(), ClusterUID: clusterUID}
+		r.Spec.Identity = &fleet.RegistrationIdentity{PublicKey: id.PublicKey(), ClusterUID: clusterUID, Requester: userOf(token())}
 	}
 }
 
@@ -146,6 +146,11 @@ func importAccount(t *fleet.ClusterRegistrationToken) *corev1.ServiceAccount {
 		Namespace: hubNames().Registration, Name: names.Account(t.Name, string(t.UID)), UID: importUID,
 		Annotations: map[string]string{names.OwnerAnnotation: "ClusterRegistrationToken/" + t.Namespace + "/" + t.Name + "/" + string(t.UID)},
 	}}
+}
+
+// userOf is who comes with a token.
+func userOf(t *fleet.ClusterRegistrationToken) string {
+	return names.AccountUser(hubNames().Registration, names.Account(t.Name, string(t.UID)))
 }
 
 func placeOf(uid string) *corev1.Namespace {

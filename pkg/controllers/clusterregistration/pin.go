@@ -17,6 +17,9 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		return nil, &d
 	}
 	switch {
+	case pinned == nil && fromElsewhere(offered, cluster):
+		d := refused(cluster, reasonIdentityConflict, "the hub imported cluster %s and found another cluster there than %s; the request is not from the agent that the hub put there", cluster.Name, describe(offered))
+		return nil, &d
 	case pinned == nil:
 		return offered, nil
 	case offered != nil && *offered == *pinned:
@@ -28,6 +31,12 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent, set status.approval.decision of this request to replace, else to deny",
 		cluster.Name, pinned.Fingerprint, pinned.ClusterUID, describe(offered))
 	return nil, &d
+}
+
+// fromElsewhere says that a first key comes from another cluster than the one into which the hub put the agent.
+func fromElsewhere(offered *registration.Pin, cluster *fleet.Cluster) bool {
+	record, ok := registration.ImportOf(cluster.Annotations)
+	return ok && offered != nil && record.ClusterUID != "" && offered.ClusterUID != record.ClusterUID
 }
 
 func offeredPin(r *fleet.ClusterRegistration) *registration.Pin {

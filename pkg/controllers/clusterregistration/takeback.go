@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -32,6 +34,14 @@ func (h *handler) takeBack(namespace, name string) error {
 		return fmt.Errorf("taking back the access of %s/%s: %w", namespace, name, err)
 	}
 	return h.minter.discardByOwner(namespace, name)
+}
+
+// forget deletes a request whose Cluster is gone, which was read live: nothing can come of it any more.
+func (h *handler) forget(r *fleet.ClusterRegistration) error {
+	if err := h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID)); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("deleting the request of a cluster that is gone: %w", err)
+	}
+	return nil
 }
 
 // withdraw is for a credential that nobody can fetch any more: the import account that it waited for has ended. That is

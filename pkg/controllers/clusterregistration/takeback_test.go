@@ -80,3 +80,13 @@ func TestAChangedConfigurationAsksUngrantedRequestsAgain(t *testing.T) {
 	_, ordered = h.registrations.After(workspace, "request-1")
 	assert.False(t, ordered)
 }
+
+// E01: a request whose Cluster was taken away by force would stay for ever.
+func TestARequestWhoseClusterIsGoneGoesToo(t *testing.T) {
+	h := joining(t, granted, used)
+	h.clusters.Remove(workspace, edge)
+
+	require.NoError(t, h.look(t, "request-1"))
+
+	assert.Nil(t, h.live("request-1"))
+}
