@@ -40,8 +40,11 @@ func decideHealing(f facts) *plan {
 		return nil
 	}
 	attempts := f.record.Attempts
-	if connectedSince(status.Conditions, f.record.Time) {
-		attempts, wait = 0, 0 // the last import did help; this is a new trouble
+	switch held, connectedOnce := heldFor(status.Conditions, f.record.Time); {
+	case connectedOnce && attempts == 0:
+		wait = 0 // what went well at first was lost; put it right at once
+	case held >= joinPatience:
+		attempts, wait = 0, 0 // the last healing did help; this is a new trouble
 	}
 	if f.record.Generation != agentmanifest.Generation(f.options) {
 		wait = 0 // what was put there is not what is wanted now; nobody but the hub can correct that
@@ -70,12 +73,16 @@ func isFalse(list []genericcondition.GenericCondition, kind string) bool {
 	return c != nil && c.Status == corev1.ConditionFalse
 }
 
-// connectedSince says that the agent was connected at some time after t, and has been lost since.
-func connectedSince(list []genericcondition.GenericCondition, t time.Time) bool {
+// heldFor is how long after t an agent was connected that has been lost since; ok is false if it never was. An agent that
+// is lost again and again soon after it was healed has another trouble, such as a second hub or Cluster that takes it.
+func heldFor(list []genericcondition.GenericCondition, t time.Time) (held time.Duration, ok bool) {
 	c := conditions.GetCondition(list, fleet.ClusterConditionAgentConnected)
 	if c == nil {
-		return false
+		return 0, false
 	}
 	changed, err := time.Parse(time.RFC3339, c.LastTransitionTime)
-	return err == nil && changed.After(t)
+	if err != nil || !changed.After(t) {
+		return 0, false
+	}
+	return changed.Sub(t), true
 }

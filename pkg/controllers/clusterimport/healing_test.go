@@ -48,12 +48,15 @@ func TestHealing(t *testing.T) {
 		again    time.Duration
 		attempts int
 	}{
-		"silent, first time":                     {cluster(asImported(silent), ago(time.Hour, 0)), nil, true, "silent", 0, 1},
-		"silent, just put there":                 {cluster(asImported(silent), ago(20*time.Second, 0)), nil, false, "", 40 * time.Second, 0},
-		"silent, the third time":                 {cluster(asImported(silent), ago(3*time.Minute, 2)), nil, false, "", time.Minute, 0},
-		"silent, the third time, due":            {cluster(asImported(silent), ago(4*time.Minute, 2)), nil, true, "silent", 0, 3},
-		"silent for ever":                        {cluster(asImported(silent), ago(29*time.Minute, 50)), nil, false, "", time.Minute, 0},
-		"lost after the last one had helped":     {cluster(asImported(lost), ago(10*time.Second, 4)), nil, true, "silent", 0, 1},
+		"silent, first time":           {cluster(asImported(silent), ago(time.Hour, 0)), nil, true, "silent", 0, 1},
+		"silent, just put there":       {cluster(asImported(silent), ago(20*time.Second, 0)), nil, false, "", 40 * time.Second, 0},
+		"silent, the third time":       {cluster(asImported(silent), ago(3*time.Minute, 2)), nil, false, "", time.Minute, 0},
+		"silent, the third time, due":  {cluster(asImported(silent), ago(4*time.Minute, 2)), nil, true, "silent", 0, 3},
+		"silent for ever":              {cluster(asImported(silent), ago(29*time.Minute, 50)), nil, false, "", time.Minute, 0},
+		"lost, for the first time":     {cluster(asImported(lost), ago(10*time.Second, 0)), nil, true, "silent", 0, 1},
+		"lost long after the last one": {cluster(asImported(lost), ago(time.Hour, 4)), nil, true, "silent", 0, 1},
+		// R03: two that take an agent from each other must not do so at full speed.
+		"lost again soon after the last one":     {cluster(asImported(lost), ago(10*time.Second, 4)), nil, false, "", 16*time.Minute - 10*time.Second, 0},
 		"silent, and not what is wanted (R24)":   {cluster(asImported(silent), ago(time.Second, 3)), newImage, true, "silent", 0, 4},
 		"refused: the account died (R01)":        {cluster(asImported(invalid), ago(time.Hour, 0)), nil, true, "credential", 0, 1},
 		"refused, just put there":                {cluster(asImported(invalid), ago(time.Second, 0)), nil, false, "", 59 * time.Second, 0},
@@ -90,11 +93,16 @@ func TestUnhealthyIsOnlyWhatIsKnown(t *testing.T) {
 	assert.True(t, unhealthy(cluster(imported, is(fleet.ClusterConditionCredentialValid, metav1.ConditionFalse, "Expired", now))))
 }
 
-func TestConnectedSinceRestsOnTheTimeOfTheLastChange(t *testing.T) {
+func TestHowLongAHealingHeldRestsOnTheTimeOfTheLastChange(t *testing.T) {
 	c := cluster(is(fleet.ClusterConditionAgentConnected, metav1.ConditionFalse, "Silent", now))
-	assert.True(t, connectedSince(c.Status.Conditions, now.Add(-time.Second)))
-	assert.False(t, connectedSince(c.Status.Conditions, now))
-	assert.False(t, connectedSince(nil, now))
+	held, ok := heldFor(c.Status.Conditions, now.Add(-time.Minute))
+	assert.True(t, ok)
+	assert.Equal(t, time.Minute, held)
+	_, ok = heldFor(c.Status.Conditions, now)
+	assert.False(t, ok)
+	_, ok = heldFor(nil, now)
+	assert.False(t, ok)
 	c.Status.Conditions[0].LastTransitionTime = "yesterday"
-	assert.False(t, connectedSince(c.Status.Conditions, now.Add(-time.Hour)))
+	_, ok = heldFor(c.Status.Conditions, now.Add(-time.Hour))
+	assert.False(t, ok)
 }
