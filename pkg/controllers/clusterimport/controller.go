@@ -21,6 +21,7 @@ import (
 const (
 	handlerName      = "fleet-import"
 	clustersBySecret = "fleet.import.clusters-by-secret"
+	clustersByToken  = "fleet.import.clusters-by-token"
 	// workers is how many foreign clusters are called at the same time.
 	workers = 50
 	// callTimeout bounds each call to a foreign cluster.
@@ -75,7 +76,7 @@ func Register(ctx context.Context, deps Deps) func(context.Context) {
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
 	kube.Watch(ctx, handlerName+"-secrets", h.clustersOfSecret, now, deps.Secrets)
-	kube.Watch(ctx, handlerName+"-tokens", clusterOfToken, now, deps.Tokens)
+	kube.Watch(ctx, handlerName+"-tokens", h.clustersOfToken, now, deps.Tokens)
 	kube.Watch(ctx, handlerName+"-accounts", h.clusterOfAccount, now, deps.Accounts)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 	return h.queue.Run
@@ -86,6 +87,9 @@ func newHandler(deps Deps) *handler {
 }
 
 func addIndexers(deps Deps) {
+	deps.Clusters.Cache().AddIndexer(clustersByToken, func(c *fleet.Cluster) ([]string, error) {
+		return []string{c.Namespace + "/" + names.ImportToken(c.Name)}, nil
+	})
 	deps.Clusters.Cache().AddIndexer(clustersBySecret, func(c *fleet.Cluster) ([]string, error) {
 		if c.Spec.KubeConfigSecret == "" {
 			return nil, nil

@@ -34,6 +34,9 @@ func decideHealing(f facts) *plan {
 		reason = "the agent is silent"
 	case !registered && !f.accountLives:
 		reason = "the agent has not registered and its import account ended"
+		if f.record.Attempts == 0 {
+			wait = 0 // what it was given is of no use: there is nothing to wait for
+		}
 	case !registered:
 		reason, wait = "the agent has not registered", joinPatience
 	default:

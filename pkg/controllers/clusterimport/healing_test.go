@@ -56,16 +56,17 @@ func TestHealing(t *testing.T) {
 		"lost, for the first time":     {cluster(asImported(lost), ago(10*time.Second, 0)), nil, true, "silent", 0, 1},
 		"lost long after the last one": {cluster(asImported(lost), ago(time.Hour, 4)), nil, true, "silent", 0, 1},
 		// R03: two that take an agent from each other must not do so at full speed.
-		"lost again soon after the last one":     {cluster(asImported(lost), ago(10*time.Second, 4)), nil, false, "", 16*time.Minute - 10*time.Second, 0},
-		"silent, and not what is wanted (R24)":   {cluster(asImported(silent), ago(time.Second, 3)), newImage, true, "silent", 0, 4},
-		"refused: the account died (R01)":        {cluster(asImported(invalid), ago(time.Hour, 0)), nil, true, "credential", 0, 1},
-		"refused, just put there":                {cluster(asImported(invalid), ago(time.Second, 0)), nil, false, "", 59 * time.Second, 0},
-		"not registered, token lives":            {cluster(asImported(unregistered), ago(2*time.Minute, 0)), nil, false, "", 8 * time.Minute, 0},
-		"not registered, out of patience":        {cluster(asImported(unregistered), ago(10*time.Minute, 0)), nil, true, "not registered", 0, 1},
-		"not registered, the token ended (R02)":  {cluster(asImported(unregistered), ago(2*time.Minute, 0)), dead, true, "import account ended", 0, 1},
-		"not registered, token ended, too early": {cluster(asImported(unregistered), ago(30*time.Second, 0)), dead, false, "", 30 * time.Second, 0},
-		"well, the token ended long ago":         {cluster(imported), dead, false, "", 0, 0},
-		"well, another image":                    {cluster(imported), newImage, false, "", 0, 0},
+		"lost again soon after the last one":    {cluster(asImported(lost), ago(10*time.Second, 4)), nil, false, "", 16*time.Minute - 10*time.Second, 0},
+		"silent, and not what is wanted (R24)":  {cluster(asImported(silent), ago(time.Second, 3)), newImage, true, "silent", 0, 4},
+		"refused: the account died (R01)":       {cluster(asImported(invalid), ago(time.Hour, 0)), nil, true, "credential", 0, 1},
+		"refused, just put there":               {cluster(asImported(invalid), ago(time.Second, 0)), nil, false, "", 59 * time.Second, 0},
+		"not registered, token lives":           {cluster(asImported(unregistered), ago(2*time.Minute, 0)), nil, false, "", 8 * time.Minute, 0},
+		"not registered, out of patience":       {cluster(asImported(unregistered), ago(10*time.Minute, 0)), nil, true, "not registered", 0, 1},
+		"not registered, the token ended (R02)": {cluster(asImported(unregistered), ago(2*time.Minute, 0)), dead, true, "import account ended", 0, 1},
+		"not registered, token ended at once":   {cluster(asImported(unregistered), ago(time.Second, 0)), dead, true, "import account ended", 0, 1},
+		"not registered, token ended once more": {cluster(asImported(unregistered), ago(30*time.Second, 1)), dead, false, "", 90 * time.Second, 0},
+		"well, the token ended long ago":        {cluster(imported), dead, false, "", 0, 0},
+		"well, another image":                   {cluster(imported), newImage, false, "", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var changes []func(*facts)

@@ -3,7 +3,6 @@ package clusterimport
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	corev1 "k8s.io/api/core/v1"
@@ -17,52 +16,42 @@ import (
 
 // clustersOfSecret finds the clusters that a kubeconfig secret is for, and the one whose token's values it holds.
 func (h *handler) clustersOfSecret(namespace, name string, obj runtime.Object) ([]relatedresource.Key, error) {
-	clusters, err := h.Clusters.Cache().GetByIndex(clustersBySecret, namespace+"/"+name)
-	keys := make([]relatedresource.Key, 0, len(clusters)+1)
-	for _, c := range clusters {
-		keys = append(keys, relatedresource.NewKey(c.Namespace, c.Name))
+	keys, err := keysOf(h.Clusters.Cache().GetByIndex(clustersBySecret, namespace+"/"+name))
+	if secret, ok := obj.(*corev1.Secret); err != nil || !ok || secret.Type != names.ValuesSecretType {
+		return keys, err
 	}
-	if secret, ok := obj.(*corev1.Secret); ok && secret.Type == names.ValuesSecretType && strings.HasPrefix(name, importPrefix) {
-		token, tokenErr := h.Tokens.Cache().Get(namespace, name)
-		if tokenErr == nil {
-			more, _ := clusterOfToken(namespace, name, token)
-			keys = append(keys, more...)
-		}
-	}
-	return keys, err
+	more, err := h.clustersOfToken(namespace, name, obj)
+	return append(keys, more...), err
 }
 
-const importPrefix = "import-token-"
-
-func clusterOfToken(namespace, name string, obj runtime.Object) ([]relatedresource.Key, error) {
-	token, ok := obj.(*fleet.ClusterRegistrationToken)
-	if !ok || !strings.HasPrefix(name, importPrefix) {
-		return nil, nil
-	}
-	for _, ref := range token.OwnerReferences {
-		if ref.Kind == "Cluster" {
-			return []relatedresource.Key{{Namespace: namespace, Name: ref.Name}}, nil
-		}
-	}
-	return nil, nil
+// clustersOfToken finds the cluster that the hub's own token is for, by its name: the token may be gone.
+func (h *handler) clustersOfToken(namespace, name string, _ runtime.Object) ([]relatedresource.Key, error) {
+	return keysOf(h.Clusters.Cache().GetByIndex(clustersByToken, namespace+"/"+name))
 }
 
 // clusterOfAccount finds the cluster that an import account is for: when the account goes before the agent registered,
-// the agent needs another.
+// the agent needs another. Its token goes first.
 func (h *handler) clusterOfAccount(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
 	account, ok := obj.(*corev1.ServiceAccount)
 	if !ok || namespace != h.Names.Registration {
 		return nil, nil
 	}
 	owner, ok := names.ParseOwnerRef(account.Annotations[names.OwnerAnnotation])
-	if !ok || !strings.HasPrefix(owner.Name, importPrefix) {
+	if !ok || owner.Kind != tokenKind {
 		return nil, nil
 	}
-	token, err := h.Tokens.Cache().Get(owner.Namespace, owner.Name)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a token that is gone is found by its own event
+	return h.clustersOfToken(owner.Namespace, owner.Name, nil)
+}
+
+// tokenKind is the kind of the owner of an import account.
+const tokenKind = "ClusterRegistrationToken"
+
+func keysOf(clusters []*fleet.Cluster, err error) ([]relatedresource.Key, error) {
+	keys := make([]relatedresource.Key, 0, len(clusters))
+	for _, c := range clusters {
+		keys = append(keys, relatedresource.NewKey(c.Namespace, c.Name))
 	}
-	return clusterOfToken(owner.Namespace, owner.Name, token)
+	return keys, err
 }
 
 // onConfig has every cluster looked at again. Whether anything is to be done is decided for each on its own.
