@@ -19,14 +19,11 @@ func checkToken(in input, cluster *fleet.Cluster) *decision {
 		return &decision{outcome: wait, cluster: cluster, reason: reasonWaitAccount,
 			message: fmt.Sprintf("the import account of token %s does not exist yet", in.token.Name)}
 	}
-	if d := checkRequester(in, cluster); d != nil {
-		return d
-	}
 	if reason := tokenAllows(in, cluster); reason != "" {
 		d := refused(cluster, reasonTokenMismatch, "%s", reason)
 		return &d
 	}
-	return nil
+	return checkRequester(in, cluster)
 }
 
 // checkRequester holds whom a request says it comes from against whose the token is. With a token that the hub made, an
