@@ -30,6 +30,11 @@ func TestAStandbyTakesOverAndAClusterJoinsUnderIt(t *testing.T) {
 	health := freeAddress(t)
 	standby, err := y.StartControllerAs(until(t, patience), "controller-b", "--health-bind-address", health)
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		if standby.Running() {
+			require.NoError(t, standby.Kill())
+		}
+	})
 	awaitReady(t, health)
 	require.Equal(t, "controller", ptr.Deref(y.lease(t).Spec.HolderIdentity, ""), "the standby stands by")
 

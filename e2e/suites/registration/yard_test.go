@@ -47,6 +47,11 @@ func ofTheYard(t *testing.T) *yard {
 	})
 	require.NotNil(t, theYard, "the hub did not come up; see the first test that needed it")
 	theYard.explain(t)
+	if !theYard.controller.Running() { // a test that ends it has failed half way
+		var err error
+		theYard.controller, err = theYard.StartController(until(t, patience))
+		require.NoError(t, err)
+	}
 	return theYard
 }
 
