@@ -19,11 +19,15 @@ func checkToken(in input, cluster *fleet.Cluster) *decision {
 		return &decision{outcome: wait, cluster: cluster, reason: reasonWaitAccount,
 			message: fmt.Sprintf("the import account of token %s does not exist yet", in.token.Name)}
 	}
+	mismatch := checkRequester(in, cluster)
+	if mismatch != nil && in.request.Spec.Identity.Requester != "" {
+		return mismatch
+	}
 	if reason := tokenAllows(in, cluster); reason != "" {
 		d := refused(cluster, reasonTokenMismatch, "%s", reason)
 		return &d
 	}
-	return checkRequester(in, cluster)
+	return mismatch
 }
 
 // checkRequester holds whom a request says it comes from against whose the token is. With a token that the hub made, an
