@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/proc"
@@ -94,6 +95,20 @@ func (b *bed) requests(t *testing.T, workspace, cluster string) []fleet.ClusterR
 		}
 	}
 	return own
+}
+
+// workspace makes a workspace for a test, with what Kubernetes puts into every namespace.
+func (b *bed) workspace(t *testing.T, name string) {
+	t.Helper()
+	require.NoError(t, b.EnsureNamespace(t.Context(), name))
+	await(t, "what every namespace has in "+name, func(ctx context.Context) (bool, string, error) {
+		_, err := b.Hub.Kube.CoreV1().ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		_, err = b.Hub.Kube.CoreV1().ConfigMaps(name).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil, "", err
+	})
 }
 
 // snapshot is all that a cluster has now.

@@ -61,6 +61,7 @@ const (
 // prepareBothWays writes what a person writes before clusters join: a registration token and a kubeconfig secret.
 func (b *bed) prepareBothWays(t *testing.T, edge *stage.Cluster) (values map[string]any) {
 	t.Helper()
+	b.workspace(t, versionsWorkspace)
 	values, err := b.NewToken(until(t, patience), versionsWorkspace, byAgent, fleet.ClusterRegistrationTokenSpec{
 		TTL: &metav1.Duration{Duration: time.Hour}, ClusterName: byAgent,
 	})

@@ -43,6 +43,8 @@ func ofTheYard(t *testing.T) *yard {
 			_, err := y.Hub.Kube.RbacV1().ClusterRoleBindings().Get(ctx, names.ContentClusterRoleBinding, metav1.GetOptions{})
 			return err == nil, "", err
 		})
+		_, err = settled(until(t, patience), y.Hub)
+		require.NoError(t, err)
 		theYard = y
 	})
 	require.NotNil(t, theYard, "the hub did not come up; see the first test that needed it")
@@ -70,12 +72,6 @@ func (y *yard) agent(t *testing.T, namespace, pod string) *proc.Process {
 		}
 	})
 	return p
-}
-
-// workspace makes a workspace for a test.
-func (y *yard) workspace(t *testing.T, name string) {
-	t.Helper()
-	require.NoError(t, y.EnsureNamespace(t.Context(), name))
 }
 
 // delete deletes a Cluster, without waiting for anything.
