@@ -102,6 +102,8 @@ const (
 	ImportAnnotation = Prefix + "import"
 	// OwnerAnnotation names the owner of an object that lies in another namespace, where no ownerReference may stand.
 	OwnerAnnotation = Prefix + "owner"
+	// ImportAccountAnnotation is, on a credential Secret and on what gives access to it, the import account that may read it.
+	ImportAccountAnnotation = Prefix + "import-account"
 	// CredentialDigestAnnotation is the digest of the token that a credential Secret carries.
 	CredentialDigestAnnotation = Prefix + "credential-digest"
 	// CredentialAccountAnnotation is the UID of the account that it is of.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Controller is a controller of a namespaced kind. What it does not implement panics.
@@ -39,6 +40,11 @@ func (c *Controller[T, L]) Update(obj T) (T, error) { return c.update("update", 
 
 // UpdateStatus asks the API server.
 func (c *Controller[T, L]) UpdateStatus(obj T) (T, error) { return c.update("updateStatus", obj) }
+
+// Patch asks the API server; it knows merge patches alone.
+func (c *Controller[T, L]) Patch(namespace, name string, pt types.PatchType, data []byte, _ ...string) (T, error) {
+	return c.patch(join(namespace, name), pt, data)
+}
 
 // Delete asks the API server.
 func (c *Controller[T, L]) Delete(namespace, name string, options *metav1.DeleteOptions) error {

@@ -19,7 +19,8 @@ type Store[T generic.RuntimeMetaObject] struct {
 	Now func() time.Time
 	// Lag leaves the cache behind until Sync.
 	Lag bool
-	// Fail, if set, is asked before each call to the API server ("get", "create", "update", "updateStatus", "delete").
+	// Fail, if set, is asked before each call to the API server ("get", "create", "update", "updateStatus", "patch",
+	// "delete").
 	Fail func(verb, key string) error
 
 	resource schema.GroupResource
