@@ -210,7 +210,7 @@ func (h *handler) gather(e *evidence) error {
 func (h *handler) apply(e evidence, v verdict) error {
 	if v.firstUse {
 		_, err := kube.UpdateStatus(h.Registrations, v.use.request.Namespace, v.use.request.Name, kube.ClusterRegistrationStatus,
-			func(status *fleet.ClusterRegistrationStatus) { reportUse(status, *v.use.record, e.now) })
+			func(status *fleet.ClusterRegistrationStatus) { registration.MarkUsed(status, *v.use.record, e.now) })
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 const (
 	reasonConnected       = "Heartbeat"
 	reasonSilent          = "Silent"
-	reasonUsed            = "CredentialUsed"
 	reasonValid           = "Valid"
 	reasonExpired         = "Expired"
 	reasonRevoked         = "Revoked"
@@ -38,7 +37,7 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 		}
 	}
 	if v.use.request != nil && v.contact == connected {
-		set(fleet.ClusterConditionRegistered, metav1.ConditionTrue, reasonUsed, "")
+		set(fleet.ClusterConditionRegistered, metav1.ConditionTrue, registration.ReasonCredentialUsed, "")
 	}
 	if v.use.record == nil {
 		return
@@ -78,15 +77,4 @@ func identityStatus(have *fleet.ClusterIdentity, e evidence) *fleet.ClusterIdent
 		return have
 	}
 	return &fleet.ClusterIdentity{KeyFingerprint: pin.Fingerprint, ClusterUID: pin.ClusterUID, BoundTime: &metav1.Time{Time: e.now.UTC().Truncate(time.Second)}}
-}
-
-// reportUse marks a credential as used on its request.
-func reportUse(status *fleet.ClusterRegistrationStatus, record fleet.CredentialRecord, now time.Time) {
-	status.Credentials = registration.Remember(status.Credentials, record)
-	for i := range status.Credentials {
-		if status.Credentials[i].Digest == record.Digest {
-			status.Credentials[i].Used = true
-		}
-	}
-	conditions.SetCondition(&status.Conditions, fleet.RegistrationConditionCredentialUsed, metav1.ConditionTrue, reasonUsed, "", now)
 }
