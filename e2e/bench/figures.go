@@ -1,0 +1,34 @@
+package bench
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Quantile is the smallest of the durations that at least the share q of them do not exceed; 0 of none.
+func Quantile(durations []time.Duration, q float64) time.Duration {
+	if len(durations) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(durations))
+	rank := int(math.Ceil(q * float64(len(sorted))))
+	return sorted[min(max(rank, 1), len(sorted))-1]
+}
+
+// Spread is a figure over several runs.
+type Spread struct {
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	Max    float64 `json:"max"`
+}
+
+// SpreadOf is the zero value for no values. Of an even number of them the lower middle one is the median: each of the
+// three was measured.
+func SpreadOf(values []float64) Spread {
+	if len(values) == 0 {
+		return Spread{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return Spread{Min: sorted[0], Median: sorted[(len(sorted)-1)/2], Max: sorted[len(sorted)-1]}
+}

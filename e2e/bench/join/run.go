@@ -1,0 +1,166 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/e2e/bench"
+	"github.com/rancher/fleet/e2e/count"
+	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+const (
+	tokenName = "bench"
+	// warmUps are joins before the measured ones: the first on a new hub pays for what is done once.
+	warmUps = 2
+	// limit bounds one run; it is many times what one takes.
+	limit = 15 * time.Minute
+)
+
+// Options say what to measure.
+type Options struct {
+	// Hub to raise; each run has a new one.
+	Hub bench.HubOptions
+	// N agents join.
+	N int
+	// Rate is how many start in a second; all at once if 0.
+	Rate float64
+	// Singles is how often a run of one agent is repeated on its hub, one join after the other.
+	Singles int
+}
+
+// Run is what one run showed.
+type Run struct {
+	// Rate is joins a second, from the first create to the last authenticated list.
+	Rate float64 `json:"rate"`
+	// P50, P99 and Max are of the joins' durations, in seconds; Quiet is how long it took until the hub had done with them.
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+	Quiet float64 `json:"quiet"`
+	// Looks is how often an agent asked for its credential, on average; Tries how often it sent its request.
+	Looks float64 `json:"looks"`
+	Tries float64 `json:"tries"`
+	Traffic
+	// Use is what the processes used from the first create until the hub was quiet, and their memory then.
+	Use map[string]bench.Usage `json:"use"`
+}
+
+// Measure raises a hub, lets the agents join and removes the hub.
+func Measure(ctx context.Context, o Options) (run Run, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	h, err := bench.RaiseHub(ctx, o.Hub)
+	if err != nil {
+		return Run{}, err
+	}
+	defer func() {
+		if err != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
+			err = fmt.Errorf("%w\n%s", err, h.Explain())
+		}
+		err = errors.Join(err, h.Remove())
+	}()
+	values, err := h.NewToken(ctx, stage.Workspace, tokenName, fleet.ClusterRegistrationTokenSpec{
+		TTL: &metav1.Duration{Duration: 2 * limit},
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	order, err := orderOf(values)
+	if err != nil {
+		return Run{}, err
+	}
+	return measureOn(ctx, h, order, o)
+}
+
+func orderOf(values map[string]any) (order, error) {
+	text := func(key string) string { s, _ := values[key].(string); return s }
+	b := registration.Bootstrap{
+		APIServerURL: text(registration.KeyAPIServerURL), APIServerCA: []byte(text(registration.KeyAPIServerCA)),
+		ClusterNamespace: text(registration.KeyClusterNamespace), Token: text(registration.KeyToken),
+		TokenName: text(registration.KeyTokenName), SystemRegistrationNamespace: text(registration.KeySystemRegistrationNamespace),
+	}
+	if err := b.Validate(); err != nil {
+		return order{}, fmt.Errorf("values of the registration token: %w", err)
+	}
+	return newOrder(b)
+}
+
+func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run, error) {
+	if _, err := crowd(ctx, o, "warm-up", warmUps, 0); err != nil {
+		return Run{}, err
+	}
+	before, err := awaitQuiet(ctx, h, warmUps)
+	if err != nil {
+		return Run{}, err
+	}
+	used, err := h.Usage()
+	if err != nil {
+		return Run{}, err
+	}
+	outcomes, err := joins(ctx, o, options)
+	if err != nil {
+		return Run{}, err
+	}
+	after, err := awaitQuiet(ctx, h, warmUps+len(outcomes))
+	if err != nil {
+		return Run{}, err
+	}
+	run := summarize(outcomes, after.Sub(before))
+	run.Use, err = h.Usage()
+	for name, use := range run.Use {
+		run.Use[name] = use.Since(used[name])
+	}
+	return run, err
+}
+
+// joins are n at once, or single ones, one after the other.
+func joins(ctx context.Context, o order, options Options) ([]Outcome, error) {
+	if options.N > 1 {
+		return crowd(ctx, o, "bench", options.N, options.Rate)
+	}
+	var outcomes []Outcome
+	for i := range max(options.Singles, 1) {
+		one, err := crowd(ctx, o, fmt.Sprintf("bench-%d", i), 1, 0)
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, one...)
+	}
+	return outcomes, nil
+}
+
+func summarize(outcomes []Outcome, requests count.Counts) Run {
+	durations := make([]time.Duration, len(outcomes))
+	first, last := outcomes[0].Started, outcomes[0].Joined
+	looks, tries := 0, 0
+	for i, o := range outcomes {
+		durations[i] = o.Duration()
+		looks, tries = looks+o.Looks, tries+o.Tries
+		if o.Started.Before(first) {
+			first = o.Started
+		}
+		if o.Joined.After(last) {
+			last = o.Joined
+		}
+	}
+	n := float64(len(outcomes))
+	return Run{
+		Rate:  n / last.Sub(first).Seconds(),
+		P50:   bench.Quantile(durations, 0.50).Seconds(),
+		P99:   bench.Quantile(durations, 0.99).Seconds(),
+		Max:   slices.Max(durations).Seconds(),
+		Quiet: max(0, time.Since(last)-stillness).Seconds(),
+		Looks: float64(looks) / n,
+		Tries: float64(tries) / n,
+
+		Traffic: trafficOf(requests, len(outcomes)),
+	}
+}
