@@ -20,8 +20,8 @@ type Claims struct {
 	Subject string
 	// Namespace, Account and AccountUID name the service account.
 	Namespace, Account, AccountUID string
-	// IssuedAt and Expires are zero where the token does not say.
-	IssuedAt, Expires time.Time
+	// IssuedAt, NotBefore and Expires are zero where the token does not say.
+	IssuedAt, NotBefore, Expires time.Time
 }
 
 // Digest names a token without telling it.
@@ -31,10 +31,11 @@ func Digest(token string) string {
 }
 
 type rawClaims struct {
-	Subject  string   `json:"sub"`
-	Expires  *float64 `json:"exp"`
-	IssuedAt *float64 `json:"iat"`
-	Bound    struct {
+	Subject   string   `json:"sub"`
+	Expires   *float64 `json:"exp"`
+	IssuedAt  *float64 `json:"iat"`
+	NotBefore *float64 `json:"nbf"`
+	Bound     struct {
 		Namespace      string `json:"namespace"`
 		ServiceAccount struct {
 			Name string `json:"name"`
@@ -69,6 +70,7 @@ func ParseClaims(token string) (Claims, error) {
 		Account:    first(raw.Bound.ServiceAccount.Name, raw.SecretAccount),
 		AccountUID: first(raw.Bound.ServiceAccount.UID, raw.SecretUID),
 		IssuedAt:   fromUnix(raw.IssuedAt),
+		NotBefore:  fromUnix(raw.NotBefore),
 		Expires:    fromUnix(raw.Expires),
 	}
 	if c.Subject == "" {

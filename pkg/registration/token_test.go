@@ -33,7 +33,7 @@ func TestClaimsOfBothKindsOfToken(t *testing.T) {
 	assert.Equal(t, Claims{
 		Subject:   "system:serviceaccount:cattle-fleet-agents-system:request-x-1",
 		Namespace: "cattle-fleet-agents-system", Account: "request-x-1", AccountUID: "uid-1",
-		IssuedAt: time.Unix(1700000000, 0).UTC(), Expires: time.Unix(1800000000, 0).UTC(),
+		IssuedAt: time.Unix(1700000000, 0).UTC(), NotBefore: time.Unix(1700000000, 0).UTC(), Expires: time.Unix(1800000000, 0).UTC(),
 	}, got)
 
 	got, err = ParseClaims(jwt(secretClaims))
