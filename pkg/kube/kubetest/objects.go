@@ -111,8 +111,7 @@ func (s *Server) update(w http.ResponseWriter, r *http.Request, to target, exist
 		return
 	}
 	if version := obj.GetResourceVersion(); version != "" && version != existing.GetResourceVersion() {
-		writeStatus(w, http.StatusConflict, metav1.StatusReasonConflict,
-			"the object has been modified; please apply your changes to the latest version and try again")
+		writeConflict(w)
 		return
 	}
 	if to.subresource == "status" {
@@ -134,7 +133,20 @@ func (s *Server) patch(w http.ResponseWriter, r *http.Request, to target, existi
 		writeStatus(w, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
 		return
 	}
+	if patched.GetResourceVersion() != existing.GetResourceVersion() {
+		writeStatus(w, http.StatusConflict, metav1.StatusReasonConflict, "the patch is for another resource version")
+		return
+	}
+	if patched.GetResourceVersion() != existing.GetResourceVersion() { // a patch that names a version is for that one
+		writeConflict(w)
+		return
+	}
 	s.write(w, to, existing, patched)
+}
+
+func writeConflict(w http.ResponseWriter) {
+	writeStatus(w, http.StatusConflict, metav1.StatusReasonConflict,
+		"the object has been modified; please apply your changes to the latest version and try again")
 }
 
 // write stores a changed object as the API does: roleRef is immutable, no difference is no new revision, and the last
