@@ -183,11 +183,7 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
 		status.Namespace = d.name
 		expectAgent(status, now)
-		if status.Agent.LastSeen.IsZero() && status.Display.State == "" {
-			status.Display.State = stateWaitCheckIn
-		} else if !status.Agent.LastSeen.IsZero() && status.Display.State == stateWaitCheckIn {
-			status.Display.State = ""
-		}
+		registration.ShowCheckIn(status)
 	})
 	return err
 }

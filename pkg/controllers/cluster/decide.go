@@ -13,9 +13,6 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-// stateWaitCheckIn is what a user interface shows until the agent has reported once.
-const stateWaitCheckIn = "WaitCheckIn"
-
 // input is what is known about a Cluster that is to live.
 type input struct {
 	cluster *fleet.Cluster
