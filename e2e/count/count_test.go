@@ -88,3 +88,35 @@ func TestAuditLogIsCountedOncePerRequest(t *testing.T) {
 	_, err = ReadAuditLog(log + ".missing")
 	require.Error(t, err)
 }
+
+func TestAuditLogIsReadOnWhereItWasLeft(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	log := NewAuditLog(path)
+	read := func() []Entry {
+		var entries []Entry
+		require.NoError(t, log.Read(func(e Entry) { entries = append(entries, e) }))
+		return entries
+	}
+	write := func(text string) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		require.NoError(t, err)
+		_, err = file.WriteString(text)
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+	require.Error(t, log.Read(func(Entry) {}), "there is no file yet")
+
+	first := `{"stage":"ResponseComplete","verb":"create","userAgent":"fleet/v1","objectRef":{"resource":"secrets","namespace":"a","name":"b"},` +
+		`"responseStatus":{"code":201},"requestReceivedTimestamp":"2026-01-01T00:00:01.5Z","stageTimestamp":"2026-01-01T00:00:01.75Z"}`
+	write(first + "\n" + first[:20])
+	entries := read()
+	require.Len(t, entries, 1)
+	require.Equal(t, Key{UserAgent: "fleet", Verb: "create", Resource: "secrets"}, entries[0].Key)
+	require.Equal(t, Object{Namespace: "a", Name: "b"}, entries[0].Object)
+	require.Equal(t, http.StatusCreated, entries[0].Code)
+	require.Equal(t, "250ms", entries[0].Answered.Sub(entries[0].Received).String())
+
+	write(first[20:] + "\n")
+	require.Len(t, read(), 1)
+	require.Empty(t, read())
+}
