@@ -48,6 +48,13 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{cert: cert, key: key, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})}, nil
 }
 
+func mustAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	a, err := newAuthority(name)
+	require.NoError(t, err)
+	return a
+}
+
 // issue makes a certificate for 127.0.0.1 and for clients, with its key, both PEM.
 func (a *authority) issue(t *testing.T, name string) (certPEM, keyPEM []byte) {
 	t.Helper()

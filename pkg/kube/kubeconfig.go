@@ -3,6 +3,7 @@ package kube
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -128,7 +129,7 @@ func refuseCluster(cluster *clientcmdapi.Cluster) error {
 	case cluster.InsecureSkipTLSVerify:
 		return refused("cluster.insecure-skip-tls-verify would hand the credential to anyone", "certificate-authority-data")
 	}
-	return nil
+	return refuseProxy(cluster.ProxyURL)
 }
 
 func refuseUser(user *clientcmdapi.AuthInfo) error {
@@ -143,6 +144,8 @@ func refuseUser(user *clientcmdapi.AuthInfo) error {
 		return refused("user.client-key is a file", "client-key-data")
 	case user.TokenFile != "":
 		return refused("user.tokenFile is a file", "token")
+	case strings.ContainsFunc(user.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return errors.New("kubeconfig: user.token has characters that no token has, such as a line break: was it cut, or encoded twice?")
 	}
 	return nil
 }

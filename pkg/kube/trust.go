@@ -49,7 +49,11 @@ func WithTrust(cfg *rest.Config, mode string, ca []byte) error {
 	if err != nil {
 		return err
 	}
-	cfg.Transport = newPool(cfg, roots, certs)
+	pool := newPool(cfg, roots, certs)
+	if err := throughProxy(pool, cfg.Host, ca); err != nil {
+		return err
+	}
+	cfg.Transport = pool
 	cfg.TLSClientConfig = rest.TLSClientConfig{}
 	return nil
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"crypto/x509"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -31,45 +32,84 @@ func call(t *testing.T, cfg *rest.Config) error {
 	return err
 }
 
+// T04: what is trusted, by the CA that is given, the certificate that is served, and the mode. Where the given CA comes from,
+// a cluster's own secret or the configuration, is decided elsewhere: here it is one CA or none.
 func TestTrustIsWhatTheModeSays(t *testing.T) {
-	private, err := newAuthority("private")
-	require.NoError(t, err)
-	other, err := newAuthority("other")
-	require.NoError(t, err)
+	private, other := mustAuthority(t, "private"), mustAuthority(t, "other")
+	const (
+		trusted = "trusted"
+		refused = "refused"
+		noCA    = "no CA" // a configuration that cannot be: nobody is called
+	)
 	both := append(append([]byte{}, other.pem...), private.pem...)
-
 	for _, test := range []struct {
-		name    string
-		server  *authority
-		mode    string
-		ca      []byte
-		trusted bool
+		given  string
+		ca     []byte
+		served string
+		server *authority
+		// strict and system are the expected outcomes.
+		strict, system string
 	}{
-		{"strict, the given CA", private, TLSStrict, private.pem, true},
-		{"strict, another CA", private, TLSStrict, other.pem, false},
-		{"strict, a bundle of both while a CA rolls", private, TLSStrict, both, true},
-		{"strict does not fall back on the system", publicCA, TLSStrict, private.pem, false},
-		{"system-store, a public certificate without a CA", publicCA, TLSSystemStore, nil, true},
-		{"system-store, a public certificate beside a given CA", publicCA, TLSSystemStore, private.pem, true},
-		{"system-store keeps the given CA", private, TLSSystemStore, private.pem, true},
-		{"system-store, a private certificate without its CA", private, TLSSystemStore, nil, false},
-		{"system-store, a private certificate with another CA", private, TLSSystemStore, other.pem, false},
+		{"the private CA", private.pem, "a private certificate", private, trusted, trusted},
+		{"the private CA", private.pem, "a public certificate", publicCA, refused, trusted},
+		{"the private CA", private.pem, "another private certificate", other, refused, refused},
+		{"no CA", nil, "a private certificate", private, noCA, refused},
+		{"no CA", nil, "a public certificate", publicCA, noCA, trusted},
+		{"no CA", nil, "another private certificate", other, noCA, refused},
+		{"a wrong CA", other.pem, "a private certificate", private, refused, refused},
+		{"a wrong CA", other.pem, "a public certificate", publicCA, refused, trusted},
+		{"two CAs, while one follows the other", both, "a private certificate", private, trusted, trusted},
+		{"two CAs, while one follows the other", both, "another private certificate", other, trusted, trusted},
+		{"two CAs, while one follows the other", both, "a public certificate", publicCA, refused, trusted},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			server := test.server.serveTLS(t, answerVersion)
-			cfg := &rest.Config{Host: server.URL}
-			require.NoError(t, WithTrust(cfg, test.mode, test.ca))
+		for mode, want := range map[string]string{TLSStrict: test.strict, TLSSystemStore: test.system} {
+			t.Run(mode+": "+test.given+", "+test.served, func(t *testing.T) {
+				server := test.server.serveTLS(t, answerVersion)
+				cfg := &rest.Config{Host: server.URL}
+				err := WithTrust(cfg, mode, test.ca)
+				if want == noCA {
+					require.ErrorContains(t, err, "system-store", "the way out")
+					return
+				}
+				require.NoError(t, err)
 
-			err := call(t, cfg)
+				err = call(t, cfg)
 
-			if test.trusted {
-				assert.NoError(t, err)
-				return
-			}
-			var unknown x509.UnknownAuthorityError
-			assert.ErrorAs(t, err, &unknown)
-		})
+				if want == trusted {
+					assert.NoError(t, err)
+					return
+				}
+				var unknown x509.UnknownAuthorityError
+				assert.ErrorAs(t, err, &unknown)
+			})
+		}
 	}
+}
+
+// T05: a strict client takes nothing from the others of its process.
+func TestAStrictClientLeavesTheSystemsRootsToOthers(t *testing.T) {
+	private := mustAuthority(t, "private")
+	behind, public := private.serveTLS(t, answerVersion), publicCA.serveTLS(t, answerVersion)
+	env := os.Environ()
+	strict := &rest.Config{Host: behind.URL}
+	require.NoError(t, WithTrust(strict, TLSStrict, private.pem))
+	require.NoError(t, call(t, strict))
+
+	// As a chart is fetched: a client that knows of nothing but the system's roots.
+	fetch := &http.Client{Transport: &http.Transport{}}
+	defer fetch.CloseIdleConnections()
+	for url, want := range map[string]bool{public.URL: true, behind.URL: false} {
+		reply, err := fetch.Get(url)
+		assert.Equal(t, want, err == nil, "%s: %v", url, err)
+		if err == nil {
+			reply.Body.Close()
+		}
+	}
+	assert.Equal(t, env, os.Environ(), "nothing is switched by the environment")
+	system := &rest.Config{Host: public.URL}
+	require.NoError(t, WithTrust(system, TLSSystemStore, nil))
+	assert.NoError(t, call(t, system))
+	require.NoError(t, call(t, strict), "and the strict one trusts what it did")
 }
 
 func TestTrustRefusesWhatItCannotHold(t *testing.T) {
