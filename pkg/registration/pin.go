@@ -12,6 +12,15 @@ import (
 type Pin struct {
 	Fingerprint string `json:"fingerprint"`
 	ClusterUID  string `json:"clusterUID,omitempty"`
+	// ApprovedBy is the person who approved the request that the Cluster was bound by, and Request that request's name.
+	// They are for people and outlive the request; nothing is decided by them.
+	ApprovedBy string `json:"approvedBy,omitempty"`
+	Request    string `json:"request,omitempty"`
+}
+
+// Same says whether two pins are the same identity, whoever approved it.
+func (p Pin) Same(other Pin) bool {
+	return p.Fingerprint == other.Fingerprint && p.ClusterUID == other.ClusterUID
 }
 
 // PinOf reads the pin from a Cluster's annotations; nil where there is none. An annotation that cannot be read is an
@@ -44,6 +53,10 @@ type Import struct {
 	// Kubeconfig is the digest of the kubeconfig that was used, Generation the agent's GENERATION.
 	Kubeconfig string `json:"kubeconfig,omitempty"`
 	Generation string `json:"generation,omitempty"`
+	// Redeploy is spec.redeployAgentGeneration as it was: another one is an order to put the agent there.
+	Redeploy int64 `json:"redeploy,omitempty"`
+	// Replaces is the digest of another's mark on the agent's namespace that this import may replace.
+	Replaces string `json:"replaces,omitempty"`
 	// Time is when, and Attempts how many imports in a row were made to heal the agent.
 	Time     time.Time `json:"time"`
 	Attempts int       `json:"attempts,omitempty"`

@@ -12,12 +12,12 @@ import (
 func checkToken(in input, cluster *fleet.Cluster) *decision {
 	label := in.request.Labels[names.RegistrationTokenLabel]
 	if in.token == nil {
-		d := refused(cluster, reasonTokenUnknown, "registration token %q does not exist in %s; make a new one and give the agent its values", label, in.request.Namespace)
+		d := refused(cluster, reasonTokenUnknown, "%s; make a new one (fleet token create) and give the agent its values", unknownToken(label, in.request.Namespace))
 		return &d
 	}
 	if in.importAccountUID == "" {
 		return &decision{outcome: wait, cluster: cluster, reason: reasonWaitAccount,
-			message: fmt.Sprintf("the import account of token %s does not exist yet", in.token.Name)}
+			message: fmt.Sprintf("the import account of token %s does not exist yet; condition Ready of the token says what it waits for", in.token.Name)}
 	}
 	mismatch := checkRequester(in, cluster)
 	if mismatch != nil && in.request.Spec.Identity.Requester != "" {
@@ -41,7 +41,7 @@ func checkRequester(in input, cluster *fleet.Cluster) *decision {
 	if id.Requester == user {
 		return nil
 	}
-	d := refused(cluster, reasonRequesterMismatch, "the request says it comes from %.300q, but token %s belongs to %q", id.Requester, in.token.Name, user)
+	d := refused(cluster, reasonRequesterMismatch, "spec.identity.requester is %.300q, but token %s belongs to %q; give the agent the values of the token as they are now", id.Requester, in.token.Name, user)
 	return &d
 }
 
@@ -50,28 +50,33 @@ func checkRequester(in input, cluster *fleet.Cluster) *decision {
 func tokenAllows(in input, cluster *fleet.Cluster) string {
 	if in.tokenOwner != "" {
 		if cluster == nil || string(cluster.UID) != in.tokenOwner {
-			return fmt.Sprintf("token %s was made to import another cluster", in.token.Name)
+			return fmt.Sprintf("token %s was made to import another cluster; give this agent the values of a token of its own (fleet token create)", in.token.Name)
 		}
 		return ""
 	}
 	limits := in.token.Spec
 	if len(limits.ClientIDs) > 0 && !slices.Contains(limits.ClientIDs, in.request.Spec.ClientID) {
-		return fmt.Sprintf("token %s is limited by spec.clientIDs to other clients", in.token.Name)
+		return fmt.Sprintf("token %s is limited by spec.clientIDs to other clients; add this request's spec.clientID there, or give the agent another token", in.token.Name)
 	}
 	if limits.ClusterName != "" && cluster != nil && cluster.Name != limits.ClusterName {
-		return fmt.Sprintf("token %s is limited by spec.clusterName to cluster %s", in.token.Name, limits.ClusterName)
+		return fmt.Sprintf("token %s is limited by spec.clusterName to cluster %s; give the agent the values of another token", in.token.Name, limits.ClusterName)
 	}
 	return ""
 }
 
 // checkAdmission says what a request lacks that the hub or the token asks for, before anything is made for it.
 func checkAdmission(in input, cluster *fleet.Cluster) *decision {
+	if twin := in.deniedTwin; twin != nil && !approved(in.request) {
+		d := refused(cluster, reasonIdentityDenied, "request %s of the same client with the same key is denied (status.approval): to let this one in, %s",
+			twin.Name, verb("approve", in.request))
+		return &d
+	}
 	if in.config.Registration.RequireIdentity && offeredPin(in.request) == nil {
-		d := refused(cluster, reasonIdentityRequired, "the hub requires a key (registration.requireIdentity) and the agent sent none; use an agent of this hub's version")
+		d := refused(cluster, reasonIdentityRequired, "the hub requires a key (registration.requireIdentity) and the agent sent none (spec.identity.publicKey); use an agent of this hub's version")
 		return &d
 	}
 	if in.token.Spec.RequireApproval && !approved(in.request) {
-		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval (spec.requireApproval): set status.approval.decision of this request to approve or deny", in.token.Name)
+		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval (spec.requireApproval): %s, or %s", in.token.Name, verb("approve", in.request), verb("deny", in.request))
 		return &d
 	}
 	return nil

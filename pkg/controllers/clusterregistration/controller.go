@@ -11,7 +11,6 @@ import (
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -85,6 +84,7 @@ func Register(ctx context.Context, deps Deps) {
 	kube.Watch(ctx, handlerName+"-parts", h.requestsOfPart, now, deps.Accounts, deps.Roles, deps.RoleBindings, deps.Secrets)
 	kube.Watch(ctx, handlerName+"-clusters", h.requestsOfCluster, now, deps.Clusters)
 	kube.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
+	kube.Watch(ctx, handlerName+"-denials", h.requestsOfDenial, now, deps.Registrations)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 	kube.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
 }
@@ -103,21 +103,27 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 	return r, nil
 }
 
-// onConfig has requests looked at again that are not granted: what they must bring may have changed.
+// onConfig has requests looked at again that are not granted or whose credential nobody uses: what they must bring may have
+// changed, and how long they are kept.
 func (h *handler) onConfig(context.Context, config.Config) error {
-	requests, err := h.Registrations.Cache().List("", labels.Everything())
+	requests, err := h.Registrations.Cache().GetByIndex(openRequests, openRequests)
 	if err != nil {
 		return fmt.Errorf("listing registrations: %w", err)
 	}
 	for _, r := range requests {
-		if !r.Status.Granted {
-			h.Registrations.EnqueueAfter(r.Namespace, r.Name, 0)
-		}
+		h.Registrations.EnqueueAfter(r.Namespace, r.Name, 0)
 	}
 	return nil
 }
 
 func (h *handler) apply(in input, d decision) error {
+	if end, ends := endOf(in, d); ends {
+		if left := end.Sub(in.now); left > 0 {
+			h.Registrations.EnqueueAfter(in.request.Namespace, in.request.Name, left)
+		} else if done, err := h.collect(in, d); done || err != nil {
+			return err
+		}
+	}
 	switch d.outcome {
 	case skip:
 		return nil
@@ -168,7 +174,7 @@ func (h *handler) applyGrant(in input, d decision) error {
 	record, err := h.minter.ensure(h.ctx, in, d.cluster)
 	if errors.Is(err, errForeignCredential) {
 		return h.report(in, decision{outcome: refuse, cluster: d.cluster, reason: registration.ReasonCredentialConflict,
-			message: err.Error() + "; the agent must ask again with a random of its own"}, nil)
+			message: err.Error() + "; the agent asks again with a random of its own by itself"}, nil)
 	}
 	if err != nil {
 		return err

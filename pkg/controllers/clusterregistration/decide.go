@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -36,6 +38,7 @@ const (
 const (
 	reasonInvalid           = "InvalidRequest"
 	reasonDenied            = "Denied"
+	reasonIdentityDenied    = "IdentityDenied"
 	reasonRevoked           = "Revoked"
 	reasonTokenUnknown      = "TokenUnknown"
 	reasonRequesterMismatch = "RequesterMismatch"
@@ -52,6 +55,9 @@ const (
 	reasonDeleted           = "Deleted"
 	reasonGranted           = "Granted"
 )
+
+// reasonImportAccountGone is the reason of condition CredentialReady for a credential that nobody can fetch any more.
+const reasonImportAccountGone = "ImportAccountGone"
 
 // Decisions of an approval.
 const (
@@ -82,8 +88,11 @@ type input struct {
 	// accountTaken says that the request account of this request's name is another request's: a long name is shortened by
 	// a hash, which somebody might hit on purpose.
 	accountTaken bool
-	config       config.Config
-	namespaces   names.Namespaces
+	// deniedTwin is another request of the same client with the same key that was denied.
+	deniedTwin *fleet.ClusterRegistration
+	now        time.Time
+	config     config.Config
+	namespaces names.Namespaces
 }
 
 // decision is the outcome for a request, and the Cluster that it is about.
@@ -104,8 +113,8 @@ func decide(in input) decision {
 	if r.Labels[names.ClusterManagementLabel] != "" {
 		return decision{outcome: skip}
 	}
-	if a := r.Status.Approval; a != nil && a.Decision == approvalDeny {
-		return decision{outcome: revoke, reason: reasonDenied, message: fmt.Sprintf("denied by %s: %s", a.By, a.Reason)}
+	if denied(r) {
+		return decision{outcome: revoke, reason: reasonDenied, message: deniedMessage(r)}
 	}
 	cluster, d := findCluster(in)
 	if r.Status.Granted {
@@ -115,10 +124,11 @@ func decide(in input) decision {
 		return decideGranted(in, cluster, d)
 	}
 	if err := registration.ValidateRequest(r); err != nil {
-		return refused(nil, reasonInvalid, "%s", err)
+		return refused(nil, reasonInvalid, "%s; correct that in what sent this request, then delete the request: its sender asks again",
+			strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	if in.accountTaken {
-		return refused(nil, reasonAccountConflict, "service account %s/%s belongs to another request; the agent must ask again under another name", in.namespaces.Agents, account(r))
+		return refused(nil, reasonAccountConflict, "service account %s/%s belongs to another request; the agent asks again under another name by itself", in.namespaces.Agents, account(r))
 	}
 	if d != nil {
 		return *d
@@ -144,7 +154,7 @@ func refused(c *fleet.Cluster, reason, format string, args ...any) decision {
 
 func revoked(c *fleet.Cluster) decision {
 	return decision{outcome: revoke, cluster: c, reason: reasonRevoked,
-		message: fmt.Sprintf("cluster %s is revoked (spec.revoked); its agent must register anew once that is taken off", c.Name)}
+		message: fmt.Sprintf("cluster %s is revoked (spec.revoked); when that is taken off, its agent has to register anew", c.Name)}
 }
 
 // findCluster matches a request to a Cluster: the one that it was matched to before, or by its client ID, exactly. Where
@@ -163,12 +173,12 @@ func findCluster(in input) (*fleet.Cluster, *decision) {
 		return oldest(in.sameClient), nil
 	case before != "":
 		// The request had a Cluster and that one is gone: it is not made anew, or a deleted cluster would come back.
-		return nil, &decision{outcome: revoke, reason: reasonClusterGone, message: fmt.Sprintf("cluster %s is gone", before)}
+		return nil, &decision{outcome: revoke, reason: reasonClusterGone, message: fmt.Sprintf("cluster %s is gone; its agent asks again by itself while its registration token lives", before)}
 	case in.byName != nil && in.byName.DeletionTimestamp != nil:
 		return nil, &decision{outcome: wait, reason: reasonWaitDeletion,
-			message: fmt.Sprintf("cluster %s of the same name is still being deleted", in.byName.Name)}
+			message: fmt.Sprintf("cluster %s of the same name is still being deleted; its condition Processed says what that waits for", in.byName.Name)}
 	case in.byName != nil:
-		d := refused(nil, reasonNameTaken, "cluster %s exists and has another client ID; delete it, or give the agent another value clientID", in.byName.Name)
+		d := refused(nil, reasonNameTaken, "cluster %s exists and its spec.clientID is another than this request's; delete that cluster, or give the agent's chart another clientID", in.byName.Name)
 		return nil, &d
 	}
 	return nil, nil
@@ -214,7 +224,7 @@ func decideGrant(in input, cluster *fleet.Cluster) decision {
 	}
 	if !in.placed[cluster.UID] {
 		return decision{outcome: wait, cluster: cluster, reason: reasonWaitNamespace,
-			message: fmt.Sprintf("the namespace of cluster %s is not there yet, or belongs to another", cluster.Name)}
+			message: fmt.Sprintf("the namespace of cluster %s is not there yet, or belongs to another; condition Processed of the cluster says what to do", cluster.Name)}
 	}
 	return decision{outcome: grant, cluster: cluster, pin: pin, reason: reasonGranted}
 }

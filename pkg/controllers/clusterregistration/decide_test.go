@@ -64,9 +64,10 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		"it is being deleted":      {asked(request(func(r *fleet.ClusterRegistration) { r.DeletionTimestamp = &metav1.Time{Time: now} })), revoke, "Deleted", "being deleted"},
 		"another manager has it":   {asked(request(func(r *fleet.ClusterRegistration) { r.Labels[names.ClusterManagementLabel] = "x" })), skip, "", ""},
 		"it is malformed":          {asked(request(func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = "" })), refuse, "InvalidRequest", "clientRandom"},
-		"denied":                   {asked(request(decidedBy("deny"))), revoke, "Denied", "ann: because"},
+		"denied":                   {asked(request(decidedBy("deny"))), revoke, "Denied", "by ann: because; to let it in after all, `fleet registration approve request-1 -n fleet-default`"},
 		"denied after the grant":   {asked(request(granted, decidedBy("deny"))), revoke, "Denied", "ann"},
 		"its token is gone":        {asked(request(), func(in *input) { in.token = nil }), refuse, "TokenUnknown", "import-token-edge"},
+		"it names no token":        {asked(request(func(r *fleet.ClusterRegistration) { r.Labels = nil }), func(in *input) { in.token = nil }), refuse, "TokenUnknown", "label fleet.cattle.io/registration-token"},
 		"no import account yet":    {asked(request(), func(in *input) { in.importAccountUID = "" }), wait, "WaitingForImportAccount", "import-token-edge"},
 		"from whom it says":        {asked(request(requester(ownUser))), grant, "Granted", ""},
 		"its account is another's": {asked(request(), func(in *input) { in.accountTaken = true }), refuse, "AccountConflict", "another request"},
@@ -82,7 +83,7 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		"by itself, Cluster exists":     {asked(request(), byItself(), toCluster(cluster()), func(in *input) { in.placed = map[types.UID]bool{edgeUID: true} }), grant, "Granted", ""},
 		"its name is taken":             {asked(request(), byItself(), func(in *input) { in.byName = other }), refuse, "ClusterNameTaken", "other"},
 		"its name is being freed":       {asked(request(), byItself(), func(in *input) { in.byName = with(other.DeepCopy(), deleting) }), wait, "WaitingForDeletion", "other"},
-		"approval is asked for":         {asked(request(), byItself(approval)), refuse, "WaitingForApproval", "status.approval.decision"},
+		"approval is asked for":         {asked(request(), byItself(approval)), refuse, "WaitingForApproval", "`fleet registration approve request-1 -n fleet-default`, or `fleet registration deny request-1 -n fleet-default`"},
 		"approved":                      {asked(request(decidedBy("approve")), byItself(approval)), create, "", ""},
 		"approved to replace":           {asked(request(decidedBy("replace")), byItself(approval)), create, "", ""},
 		"a key is asked for and sent":   {asked(request(), byItself(), requireIdentity), create, "", ""},
@@ -96,6 +97,7 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		"the hub's token, from nobody":      {asked(request(requester(""))), refuse, "RequesterMismatch", "import-token-edge"},
 		"the hub's token, an agent of old":  {asked(request(keyless)), grant, "Granted", ""},
 		"a first key from another cluster":  {asked(request(withKey(agentKey, "uid-elsewhere")), toCluster(cluster(importedWith(importUID, downUID)))), refuse, "IdentityConflict", "uid-elsewhere"},
+		"the same, by a person's word":      {asked(request(withKey(agentKey, "uid-elsewhere"), decidedBy("replace")), toCluster(cluster(importedWith(importUID, downUID)))), grant, "Granted", ""},
 		"a first key from where it was put": {asked(request(), toCluster(cluster(importedWith(importUID, downUID)))), grant, "Granted", ""},
 	}
 	for name, test := range cases {

@@ -41,7 +41,7 @@ func newCluster(in input) *fleet.Cluster {
 		Spec: fleet.ClusterSpec{ClientID: r.Spec.ClientID},
 	}
 	c.Labels[names.ClusterLabel] = names.LabelValue(c.Name)
-	if pin := offeredPin(r); pin != nil {
+	if pin := boundPin(r); pin != nil {
 		c.Annotations = map[string]string{names.IdentityAnnotation: pin.Annotation()}
 	}
 	if r.Spec.Agent != nil && bounded(r.Spec.Agent.Options) {

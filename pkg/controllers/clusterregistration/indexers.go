@@ -14,6 +14,13 @@ const (
 	requestsByClient = "fleet.registration.requests-by-client"
 	requestsByToken  = "fleet.registration.requests-by-token"
 	homelessRequests = "fleet.registration.homeless-requests"
+	// grantsByClient are the granted ones of requestsByClient: whoever may ask can ask as often as he likes.
+	grantsByClient = "fleet.registration.grants-by-client"
+	// openRequests are those that the configuration may change something for, all under one key.
+	openRequests   = "fleet.registration.open-requests"
+	deniedRequests = "fleet.registration.denied-requests"
+	// heldByDenial are requests that another one's denial keeps out, by workspace.
+	heldByDenial     = "fleet.registration.held-by-denial"
 	secretsByRequest = "fleet.registration.secrets-by-request"
 )
 
@@ -25,27 +32,13 @@ const tokenKind = "ClusterRegistrationToken"
 func clientKey(namespace, clientID string) string { return namespace + "/" + clientID }
 
 func addIndexers(deps Deps) {
+	addRequestIndexers(deps)
+	addDenialIndexers(deps)
 	deps.Clusters.Cache().AddIndexer(clustersByClient, func(c *fleet.Cluster) ([]string, error) {
 		if c.Spec.ClientID == "" {
 			return nil, nil
 		}
 		return []string{clientKey(c.Namespace, c.Spec.ClientID)}, nil
-	})
-	deps.Registrations.Cache().AddIndexer(requestsByClient, func(r *fleet.ClusterRegistration) ([]string, error) {
-		return []string{clientKey(r.Namespace, r.Spec.ClientID)}, nil
-	})
-	deps.Registrations.Cache().AddIndexer(requestsByToken, func(r *fleet.ClusterRegistration) ([]string, error) {
-		token := r.Labels[names.RegistrationTokenLabel]
-		if token == "" || conditions.IsTrue(r.Status.Conditions, fleet.RegistrationConditionCredentialUsed) {
-			return nil, nil
-		}
-		return []string{r.Namespace + "/" + token}, nil
-	})
-	deps.Registrations.Cache().AddIndexer(homelessRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
-		if r.Status.ClusterName != "" || r.Status.Granted {
-			return nil, nil
-		}
-		return []string{r.Namespace}, nil
 	})
 	deps.Secrets.Cache().AddIndexer(secretsByRequest, func(s *corev1.Secret) ([]string, error) {
 		if s.Type != names.CredentialSecretType {
@@ -57,4 +50,64 @@ func addIndexers(deps Deps) {
 		}
 		return []string{owner.Namespace + "/" + owner.Name}, nil
 	})
+}
+
+func addRequestIndexers(deps Deps) {
+	deps.Registrations.Cache().AddIndexer(requestsByClient, func(r *fleet.ClusterRegistration) ([]string, error) {
+		return []string{clientKey(r.Namespace, r.Spec.ClientID)}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(requestsByToken, func(r *fleet.ClusterRegistration) ([]string, error) {
+		token := r.Labels[names.RegistrationTokenLabel]
+		if token == "" || isSettled(r) {
+			return nil, nil
+		}
+		return []string{r.Namespace + "/" + token}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(grantsByClient, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if !r.Status.Granted {
+			return nil, nil
+		}
+		return []string{clientKey(r.Namespace, r.Spec.ClientID)}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(openRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if isSettled(r) {
+			return nil, nil
+		}
+		return []string{openRequests}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(homelessRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if reason := grantedReason(r); reason != reasonNameTaken && reason != reasonWaitDeletion {
+			return nil, nil
+		}
+		return []string{r.Namespace}, nil
+	})
+}
+
+func addDenialIndexers(deps Deps) {
+	deps.Registrations.Cache().AddIndexer(deniedRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if !denied(r) {
+			return nil, nil
+		}
+		return []string{identityKey(r)}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(heldByDenial, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if grantedReason(r) != reasonIdentityDenied {
+			return nil, nil
+		}
+		return []string{r.Namespace}, nil
+	})
+}
+
+// isSettled says that a request is granted and its credential in use.
+func isSettled(r *fleet.ClusterRegistration) bool {
+	return r.Status.Granted && conditions.IsTrue(r.Status.Conditions, fleet.RegistrationConditionCredentialUsed)
+}
+
+// grantedReason is why a request is not granted, empty where it is, or where nothing is said yet.
+func grantedReason(r *fleet.ClusterRegistration) string {
+	c := conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionGranted)
+	if c == nil || r.Status.Granted {
+		return ""
+	}
+	return c.Reason
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
-	in := input{request: r, config: h.Config.Get(), namespaces: h.Names}
+	in := input{request: r, now: h.Clock.Now(), config: h.Config.Get(), namespaces: h.Names}
 	var err error
 	if in.token, err = h.tokenOf(r); err != nil {
 		return in, err
@@ -29,6 +29,11 @@ func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
 	if mine != nil {
 		has := mine.Annotations[names.OwnerAnnotation]
 		in.accountTaken = has != "" && has != owner(r)
+	}
+	if !r.Status.Granted {
+		if in.deniedTwin, err = h.deniedTwin(r); err != nil {
+			return in, err
+		}
 	}
 	if in.token == nil {
 		return in, nil
@@ -78,13 +83,13 @@ func (h *handler) tokenOf(r *fleet.ClusterRegistration) (*fleet.ClusterRegistrat
 
 // tokenSpent says whether another request was granted with a token. All times are the API server's own.
 func (h *handler) tokenSpent(r *fleet.ClusterRegistration, token *fleet.ClusterRegistrationToken) (bool, error) {
-	others, err := h.Registrations.Cache().GetByIndex(requestsByClient, clientKey(r.Namespace, r.Spec.ClientID))
+	others, err := h.Registrations.Cache().GetByIndex(grantsByClient, clientKey(r.Namespace, r.Spec.ClientID))
 	if err != nil {
 		return false, fmt.Errorf("listing registrations: %w", err)
 	}
 	for _, other := range others {
 		named := other.Labels[names.RegistrationTokenLabel]
-		if other.UID != r.UID && other.Status.Granted && (named == "" || named == token.Name) && !other.CreationTimestamp.Before(&token.CreationTimestamp) {
+		if other.UID != r.UID && (named == "" || named == token.Name) && !other.CreationTimestamp.Before(&token.CreationTimestamp) {
 			return true, nil
 		}
 	}

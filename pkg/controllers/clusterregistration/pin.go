@@ -17,19 +17,21 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		return nil, &d
 	}
 	switch {
-	case pinned == nil && fromElsewhere(offered, cluster):
-		d := refused(cluster, reasonIdentityConflict, "the hub imported cluster %s and found another cluster there than %s; the request is not from the agent that the hub put there", cluster.Name, describe(offered))
+	case pinned == nil && fromElsewhere(offered, cluster) && !replaces(in.request):
+		d := refused(cluster, reasonIdentityConflict, "the hub imported cluster %s and found another cluster there than %s; the request is not from the agent that the hub put there; to bind the cluster to it all the same, %s, else %s",
+			cluster.Name, describe(offered), verb("approve --replace", in.request), verb("deny", in.request))
 		return nil, &d
 	case pinned == nil:
-		return offered, nil
-	case offered != nil && *offered == *pinned:
+		return boundPin(in.request), nil
+	case offered != nil && offered.Same(*pinned):
 		return nil, nil
 	case provenByImport(in, cluster), replaces(in.request):
-		return offered, nil
+		return boundPin(in.request), nil
 	}
 	d := refused(cluster, reasonIdentityConflict,
-		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent, set status.approval.decision of this request to replace, else to deny",
-		cluster.Name, pinned.Fingerprint, pinned.ClusterUID, describe(offered))
+		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent, %s, else %s",
+		cluster.Name, registration.Printable(pinned.Fingerprint, maxShown), registration.Printable(pinned.ClusterUID, maxShown), describe(offered),
+		verb("approve --replace", in.request), verb("deny", in.request))
 	return nil, &d
 }
 
@@ -48,6 +50,15 @@ func offeredPin(r *fleet.ClusterRegistration) *registration.Pin {
 		return nil
 	}
 	return &registration.Pin{Fingerprint: fingerprint, ClusterUID: r.Spec.Identity.ClusterUID}
+}
+
+// boundPin is the identity of a request as it is bound, with who approved that.
+func boundPin(r *fleet.ClusterRegistration) *registration.Pin {
+	pin := offeredPin(r)
+	if pin != nil && approved(r) {
+		pin.ApprovedBy, pin.Request = registration.Printable(r.Status.Approval.By, maxPerson), r.Name
+	}
+	return pin
 }
 
 func describe(p *registration.Pin) string {

@@ -13,6 +13,7 @@ import (
 
 func TestIdentityIsBoundNotClaimed(t *testing.T) {
 	mine := &registration.Pin{Fingerprint: agentKey.Fingerprint(), ClusterUID: downUID}
+	approvedBy := &registration.Pin{Fingerprint: agentKey.Fingerprint(), ClusterUID: downUID, ApprovedBy: "ann", Request: "request-1"}
 	bound := pinnedTo(agentKey, downUID)
 	boundToOther := pinnedTo(otherKey, downUID)
 	imported := importedWith(importUID, downUID)
@@ -32,7 +33,9 @@ func TestIdentityIsBoundNotClaimed(t *testing.T) {
 		"same key from another cluster":          {request(withKey(agentKey, "uid-of-a-copy")), cluster(bound), nothing, false, nil},
 		"no key against a pin":                   {request(keyless), cluster(bound), nothing, false, nil},
 		"approved, but not to replace":           {request(decidedBy("approve")), cluster(boundToOther), nothing, false, nil},
-		"approved to replace":                    {request(decidedBy("replace")), cluster(boundToOther), nothing, true, mine},
+		"approved to replace":                    {request(decidedBy("replace")), cluster(boundToOther), nothing, true, approvedBy},
+		"first, approved":                        {request(decidedBy("approve")), cluster(), nothing, true, approvedBy},
+		"bound by an approval, asks again":       {request(), cluster(annotated(names.IdentityAnnotation, approvedBy.Annotation())), nothing, true, nil},
 		"denied":                                 {request(decidedBy("deny")), cluster(bound), nothing, false, nil},
 		"other key, proven by import":            {request(), cluster(boundToOther, imported), nothing, true, mine},
 		"no key, proven by import":               {request(keyless), cluster(boundToOther, imported), nothing, true, nil},
@@ -63,7 +66,7 @@ func TestAConflictSaysWhoIsBoundAndWhatToDo(t *testing.T) {
 	assert.Equal(t, "IdentityConflict", d.reason)
 	for _, part := range []string{
 		otherKey.Fingerprint(), "uid-bound", agentKey.Fingerprint(), downUID,
-		"status.approval.decision of this request to replace, else to deny",
+		"`fleet registration approve --replace request-1 -n fleet-default`, else `fleet registration deny request-1 -n fleet-default`",
 	} {
 		assert.Contains(t, d.message, part)
 	}

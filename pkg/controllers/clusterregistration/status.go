@@ -49,6 +49,6 @@ func reportCredential(status *fleet.ClusterRegistrationStatus, in input, d decis
 	case record != nil:
 		set(metav1.ConditionTrue, "Ready", fmt.Sprintf("the credential waits for the agent; it ends %s", record.Expires.UTC().Format(time.RFC3339)))
 	case in.importAccountUID == "":
-		set(metav1.ConditionFalse, "ImportAccountGone", "the import account ended before the agent took the credential; give the agent the values of a new token")
+		set(metav1.ConditionFalse, reasonImportAccountGone, "the import account ended before the agent took the credential; give the agent the values of a new token")
 	}
 }

@@ -41,6 +41,15 @@ func (h *handler) requestsOfCluster(namespace, _ string, obj runtime.Object) ([]
 	return keysOf(h.Registrations.Cache().GetByIndex(requestsByClient, clientKey(namespace, cluster.Spec.ClientID)))
 }
 
+// requestsOfDenial finds the requests that a denial kept out which is gone, or was taken back.
+func (h *handler) requestsOfDenial(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	// Of one that is denied no more the condition still says that it was.
+	if r, ok := obj.(*fleet.ClusterRegistration); ok && (denied(r) || grantedReason(r) != reasonDenied) {
+		return nil, nil
+	}
+	return keysOf(h.Registrations.Cache().GetByIndex(heldByDenial, namespace))
+}
+
 // requestsOfNamespace finds the requests of the Cluster that a namespace was made for.
 func (h *handler) requestsOfNamespace(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
 	meta, ok := obj.(metav1.Object)

@@ -24,6 +24,8 @@ func TestEveryChangeFindsTheRequestsThatItMayAnswer(t *testing.T) {
 			r.Spec.ClientID, r.Labels[names.RegistrationTokenLabel] = "client2", "shared"
 		}),
 		request(named("request-5"), granted, func(r *fleet.ClusterRegistration) { r.Namespace = "other" }),
+		request(named("request-6"), refusedFor("ClusterNameTaken", now), ofClient("client3")),
+		request(named("request-7"), refusedFor("IdentityDenied", now), ofClient("client4")),
 	)
 	owned := func(owner string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Annotations: map[string]string{names.OwnerAnnotation: owner}}
@@ -44,7 +46,11 @@ func TestEveryChangeFindsTheRequestsThatItMayAnswer(t *testing.T) {
 		"something that is gone":   {h.requestsOfPart, "", "", nil, nil},
 		"a Cluster":                {h.requestsOfCluster, workspace, edge, cluster(), byItsClient},
 		"one without a client":     {h.requestsOfCluster, workspace, edge, cluster(func(c *fleet.Cluster) { c.Spec.ClientID = "" }), nil},
-		"a Cluster that is gone":   {h.requestsOfCluster, workspace, edge, nil, []string{"request-1", "request-4"}},
+		"a Cluster that is gone":   {h.requestsOfCluster, workspace, edge, nil, []string{"request-6"}},
+		"a request that is gone":   {h.requestsOfDenial, workspace, "request-1", nil, []string{"request-7"}},
+		"a request":                {h.requestsOfDenial, workspace, "request-1", request(), nil},
+		"a denied request":         {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now)), nil},
+		"one denied no more":       {h.requestsOfDenial, workspace, "request-1", request(decidedBy("approve"), refusedFor("Denied", now)), []string{"request-7"}},
 		"a namespace":              {h.requestsOfNamespace, "", place, placeOf(edgeUID), byItsClient},
 		"a foreign namespace":      {h.requestsOfNamespace, "", "x", &corev1.Namespace{}, nil},
 		"a namespace that is gone": {h.requestsOfNamespace, "", "x", nil, nil},
