@@ -95,6 +95,8 @@ var agentEnvRows = []row{
 		env("NO_PROXY", "127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,.svc,.cluster.local"))},
 	{path: "noProxy", set: "example.com", with: "proxy: http://proxy:3128\n", want: env("NO_PROXY", "example.com")},
 	{path: "noProxy", set: "example.com"},
+	// P04: the CA of an https proxy, beside a proxy of the chart's or of extraEnv.
+	{path: "proxyCACert", set: `"a\nb"`, want: env("PROXY_CA_BUNDLE", "a\nb")},
 	{path: "extraEnv", set: "[{name: GOGC, value: \"50\"}]", want: env("GOGC", "50")},
 	{path: "extraEnv", set: "[{name: HTTP_PROXY, value: other}]", with: "proxy: http://proxy:3128\n", want: all(
 		env("HTTP_PROXY", "other"), env("HTTPS_PROXY", "http://proxy:3128"))},

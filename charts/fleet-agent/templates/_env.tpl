@@ -63,5 +63,10 @@ applied on the server's side. */}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- with .Values.proxyCACert -}}
+{{- if not (has "PROXY_CA_BUNDLE" $replaced) -}}
+{{- $env = append $env (dict "name" "PROXY_CA_BUNDLE" "value" .) -}}
+{{- end -}}
+{{- end -}}
 {{- toYaml (concat $env $extra) -}}
 {{- end -}}
