@@ -2,6 +2,7 @@ package clusterregistration
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -89,4 +90,19 @@ func TestARequestWhoseClusterIsGoneGoesToo(t *testing.T) {
 	require.NoError(t, h.look(t, "request-1"))
 
 	assert.Nil(t, h.live("request-1"))
+}
+
+// The reference's case "token cache unexpected error": that a token cannot be read does not mean that it is gone.
+func TestATokenThatCannotBeReadTakesNothing(t *testing.T) {
+	h := joining(t)
+	require.NoError(t, h.look(t, "request-1"))
+	h.tokens.Hide(workspace, "import-token-edge")
+	h.tokens.Fail = h.script("ClusterRegistrationToken")
+	h.fails["get ClusterRegistrationToken fleet-default/import-token-edge"] = errors.New("out")
+	h.writes()
+
+	require.ErrorContains(t, h.look(t, "request-1"), "import-token-edge: out")
+
+	assert.Empty(t, h.writes())
+	assert.True(t, h.live("request-1").Status.Granted)
 }

@@ -79,7 +79,7 @@ func (h *handler) failed(in input, d decision, reason string, err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	d.ready = ready{reason: reason, message: err.Error()}
+	d.ready = ready{reason: reason, message: fmt.Sprintf("Registration token %s/%s: %v. It is tried again", in.token.Namespace, in.token.Name, err)}
 	if in.values == nil {
 		d.secretName = ""
 	}

@@ -202,7 +202,7 @@ func waitingForController(in input, name string) ready {
 func withValues(in input, d decision, jwt string, short bool) decision {
 	secret, err := valuesSecret(in, jwt)
 	if err != nil {
-		d.ready = ready{reason: reasonToken, message: fmt.Sprintf("The values cannot be written: %v", err)}
+		d.ready = ready{reason: reasonToken, message: fmt.Sprintf("Secret %s/%s cannot be written: %v; the address and the CA in it come from the hub's configuration (apiServerURL, apiServerCA)", in.token.Namespace, in.token.Name, err)}
 		return d
 	}
 	d.values, d.secretName = secret, in.token.Name
