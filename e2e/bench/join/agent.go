@@ -51,9 +51,9 @@ func newOrder(b registration.Bootstrap) (order, error) {
 
 // Outcome is one agent's join.
 type Outcome struct {
-	Request   string
-	Cluster   string
-	Namespace string
+	Request string
+	// Secret carries the credential; Cluster and Namespace are what the request was granted.
+	Secret, Cluster, Namespace string
 	// Started is when the request was sent first, Joined when the credential had listed what it is for.
 	Started, Joined time.Time
 	// Tries is how often the request was sent, Looks how often the credential was asked for.
@@ -87,7 +87,7 @@ func newAgent(o order, clientID string) (*agent, error) {
 	random, err := registration.Random(rand.Reader)
 	return &agent{
 		order: o, clientID: clientID, clusterUID: string(uuid.NewUUID()), random: random, id: id,
-		outcome: Outcome{Request: request},
+		outcome: Outcome{Request: request, Secret: names.CredentialSecret(clientID, random)},
 	}, err
 }
 
@@ -155,12 +155,11 @@ func (a *agent) send(ctx context.Context, client *hub.Client) error {
 
 // await asks for the credential until it is there, and reads the request now and then.
 func (a *agent) await(ctx context.Context, client *hub.Client) (registration.Credential, error) {
-	name := names.CredentialSecret(a.clientID, a.random)
 	poll := pace.Backoff{First: pollFirst, Max: pollMax, Random: mathrand.Float64}
 	lookAt := time.Now().Add(lookEvery)
 	for {
 		a.outcome.Looks++
-		secret, err := client.Secret(ctx, a.order.SystemRegistrationNamespace, name)
+		secret, err := client.Secret(ctx, a.order.SystemRegistrationNamespace, a.outcome.Secret)
 		if err == nil {
 			return registration.ParseCredential(secret.Data)
 		}
@@ -212,48 +211,6 @@ func (a *agent) prove(ctx context.Context, session hub.Session) error {
 		}
 		if waitErr := pace.Sleep(ctx, clock.RealClock{}, poll.Next()); waitErr != nil {
 			return fmt.Errorf("list of bundledeployments in %s: %w; last: %w", session.DeploymentNamespace, waitErr, err)
-		}
-	}
-}
-
-// beat does what a real agent does at once with a new credential: it renews its Lease and reports its status.
-func (a *agent) beat(ctx context.Context, session hub.Session) error {
-	holder := registration.Holder{Instance: a.clientID, Fingerprint: session.Fingerprint, Digest: session.Digest}.String()
-	err := insist(ctx, func() error {
-		lease, err := session.Lease(ctx, session.DeploymentNamespace)
-		if err != nil {
-			return err
-		}
-		now, seconds := metav1.NowMicro(), int32(60)
-		lease.Spec.HolderIdentity, lease.Spec.AcquireTime = &holder, &now
-		lease.Spec.RenewTime, lease.Spec.LeaseDurationSeconds = &now, &seconds
-		_, err = session.Renew(ctx, lease)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("heartbeat of %s: %w", a.clientID, err)
-	}
-	err = insist(ctx, func() error {
-		return session.Report(ctx, session.Workspace, session.Cluster, fleet.AgentStatus{
-			LastSeen: metav1.Now(), Namespace: "cattle-fleet-system", Version: userAgent,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("report of %s: %w", a.clientID, err)
-	}
-	return nil
-}
-
-// insist tries again, as a real agent does, until ctx ends.
-func insist(ctx context.Context, do func() error) error {
-	backoff := pace.Backoff{First: beatRetry, Max: retryMax, Random: mathrand.Float64}
-	for {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		if waitErr := pace.Sleep(ctx, clock.RealClock{}, backoff.Next()); waitErr != nil {
-			return fmt.Errorf("%w; last: %w", waitErr, err)
 		}
 	}
 }

@@ -4,44 +4,29 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"github.com/rancher/fleet/e2e/bench"
-	"github.com/rancher/fleet/e2e/count"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
 )
 
-const (
-	// betweenLooks is the pause between two looks, which cost the hub something.
-	betweenLooks = 500 * time.Millisecond
-	// stillness is how long nothing may be written until the hub counts as quiet.
-	stillness = 3 * time.Second
-)
-
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
-// awaitQuiet waits until all clusters of the workspace are registered, every credential Secret is gone, every agent
-// bundle is there, and nothing is written any more.
-func awaitQuiet(ctx context.Context, h *bench.Hub, clusters int) (count.Counts, error) {
-	cfg := rest.CopyConfig(h.Hub.Config)
-	client, err := metadata.NewForConfig(cfg)
+// awaitComplete waits until all clusters of the workspace are registered, every credential Secret is gone, and every
+// agent bundle is there.
+func awaitComplete(ctx context.Context, h *bench.Hub, clusters int) error {
+	client, err := metadata.NewForConfig(h.Hub.Config)
 	if err != nil {
-		return nil, fmt.Errorf("client of the hub: %w", err)
+		return fmt.Errorf("client of the hub: %w", err)
 	}
-	err = stage.AwaitEvery(ctx, betweenLooks, "the joins to be complete", func(ctx context.Context) (bool, string, error) {
+	return stage.AwaitEvery(ctx, betweenLooks, "the joins to be complete", func(ctx context.Context) (bool, string, error) {
 		return complete(ctx, h, client, clusters)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return awaitStillness(ctx, h)
 }
 
 func complete(ctx context.Context, h *bench.Hub, client metadata.Interface, want int) (bool, string, error) {
@@ -90,23 +75,4 @@ func named(ctx context.Context, client metadata.Interface, resource schema.Group
 		out[item.Name] = true
 	}
 	return out, nil
-}
-
-// awaitStillness waits until no request of others has written anything for a while, and returns all requests so far.
-func awaitStillness(ctx context.Context, h *bench.Hub) (count.Counts, error) {
-	var last count.Counts
-	since := time.Now()
-	err := stage.AwaitEvery(ctx, betweenLooks, "the hub to be quiet", func(context.Context) (bool, string, error) {
-		now, err := count.ReadAuditLog(h.AuditLog())
-		if err != nil {
-			return false, "", err
-		}
-		fresh := hubWrites(now.Sub(last))
-		last = now
-		if fresh.Total() > 0 {
-			since = time.Now()
-		}
-		return time.Since(since) >= stillness, fresh.String(), nil
-	})
-	return last, err
 }

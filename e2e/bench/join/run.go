@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/bench"
@@ -34,13 +35,17 @@ type Options struct {
 	Rate float64
 	// Singles is how often a run of one agent is repeated on its hub, one join after the other.
 	Singles int
+	// Profile, if set, is called with the hub when the joins begin, beside them.
+	Profile func(ctx context.Context, h *bench.Hub) error
 }
 
 // Run is what one run showed.
 type Run struct {
+	// Joins is how many joins there were.
+	Joins int `json:"joins"`
 	// Rate is joins a second, from the first create to the last authenticated list.
 	Rate float64 `json:"rate"`
-	// P50, P99 and Max are of the joins' durations, in seconds; Quiet is how long it took until the hub had done with them.
+	// P50, P99 and Max are of the joins' durations, in seconds; Quiet is how long the hub was busy with them afterwards.
 	P50   float64 `json:"p50"`
 	P99   float64 `json:"p99"`
 	Max   float64 `json:"max"`
@@ -51,6 +56,11 @@ type Run struct {
 	Traffic
 	// Use is what the processes used from the first create until the hub was quiet, and their memory then.
 	Use map[string]bench.Usage `json:"use"`
+	// Cores is how many processors they kept busy from the first create to the last heartbeat.
+	Cores map[string]float64 `json:"cores"`
+	Steps []Step             `json:"steps,omitempty"`
+	// Trace is the join with the median duration.
+	Trace []TraceLine `json:"trace,omitempty"`
 }
 
 // Measure raises a hub, lets the agents join and removes the hub.
@@ -94,41 +104,73 @@ func orderOf(values map[string]any) (order, error) {
 }
 
 func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run, error) {
-	if _, err := crowd(ctx, o, "warm-up", warmUps, 0); err != nil {
+	m := measurement{hub: h, order: o, record: &record{log: count.NewAuditLog(h.AuditLog())}}
+	if err := m.warmUp(ctx); err != nil {
 		return Run{}, err
 	}
-	before, err := awaitQuiet(ctx, h, warmUps)
+	before, err := m.look(ctx)
 	if err != nil {
 		return Run{}, err
 	}
-	used, err := h.Usage()
+	var profile errgroup.Group
+	if options.Profile != nil {
+		profile.Go(func() error { return options.Profile(ctx, h) })
+	}
+	outcomes, err := m.joins(ctx, options)
 	if err != nil {
 		return Run{}, err
 	}
-	outcomes, err := joins(ctx, o, options)
+	busy, err := m.look(ctx)
 	if err != nil {
 		return Run{}, err
 	}
-	after, err := awaitQuiet(ctx, h, warmUps+len(outcomes))
+	if err := m.awaitQuiet(ctx, warmUps+len(outcomes), stillness); err != nil {
+		return Run{}, err
+	}
+	quiet := max(0, time.Since(busy.at)-stillness)
+	after, err := m.look(ctx)
 	if err != nil {
 		return Run{}, err
 	}
-	run := summarize(outcomes, after.Sub(before))
-	run.Use, err = h.Usage()
-	for name, use := range run.Use {
-		run.Use[name] = use.Since(used[name])
-	}
-	return run, err
+	run := summarize(outcomes, m.record.entries[before.entries:])
+	run.Quiet = quiet.Seconds()
+	run.Use, run.Cores = after.usedSince(before), busy.coresSince(before)
+	run.WatchEventsPerJoin = (after.watchEvents - before.watchEvents) / float64(len(outcomes))
+	return run, profile.Wait()
 }
 
-// joins are n at once, or single ones, one after the other.
-func joins(ctx context.Context, o order, options Options) ([]Outcome, error) {
+// measurement is a run under way.
+type measurement struct {
+	hub    *bench.Hub
+	order  order
+	record *record
+}
+
+func (m measurement) warmUp(ctx context.Context) error {
+	if _, err := crowd(ctx, m.order, "warm-up", warmUps, 0); err != nil {
+		return err
+	}
+	return m.awaitQuiet(ctx, warmUps, stillness)
+}
+
+func (m measurement) awaitQuiet(ctx context.Context, clusters int, still time.Duration) error {
+	if err := awaitComplete(ctx, m.hub, clusters); err != nil {
+		return err
+	}
+	return m.record.awaitStillness(ctx, still)
+}
+
+// joins are n at once, or single ones, one after the other, each on a quiet hub.
+func (m measurement) joins(ctx context.Context, options Options) ([]Outcome, error) {
 	if options.N > 1 {
-		return crowd(ctx, o, "bench", options.N, options.Rate)
+		return crowd(ctx, m.order, "bench", options.N, options.Rate)
 	}
 	var outcomes []Outcome
 	for i := range max(options.Singles, 1) {
-		one, err := crowd(ctx, o, fmt.Sprintf("bench-%d", i), 1, 0)
+		one, err := crowd(ctx, m.order, fmt.Sprintf("bench-%d", i), 1, 0)
+		if err == nil {
+			err = m.record.awaitStillness(ctx, briefStillness)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +179,7 @@ func joins(ctx context.Context, o order, options Options) ([]Outcome, error) {
 	return outcomes, nil
 }
 
-func summarize(outcomes []Outcome, requests count.Counts) Run {
+func summarize(outcomes []Outcome, entries []count.Entry) Run {
 	durations := make([]time.Duration, len(outcomes))
 	first, last := outcomes[0].Started, outcomes[0].Joined
 	looks, tries := 0, 0
@@ -152,15 +194,18 @@ func summarize(outcomes []Outcome, requests count.Counts) Run {
 		}
 	}
 	n := float64(len(outcomes))
+	joins := byJoin(outcomes, entries)
 	return Run{
+		Joins: len(outcomes),
 		Rate:  n / last.Sub(first).Seconds(),
 		P50:   bench.Quantile(durations, 0.50).Seconds(),
 		P99:   bench.Quantile(durations, 0.99).Seconds(),
 		Max:   slices.Max(durations).Seconds(),
-		Quiet: max(0, time.Since(last)-stillness).Seconds(),
 		Looks: float64(looks) / n,
 		Tries: float64(tries) / n,
 
-		Traffic: trafficOf(requests, len(outcomes)),
+		Traffic: trafficOf(entries, len(outcomes)),
+		Steps:   steps(joins),
+		Trace:   trace(outcomes, joins),
 	}
 }

@@ -2,6 +2,7 @@ package join
 
 import (
 	"cmp"
+	"net/http"
 	"slices"
 
 	"github.com/rancher/fleet/e2e/count"
@@ -9,11 +10,13 @@ import (
 
 // Line is one kind of request.
 type Line struct {
-	UserAgent string  `json:"userAgent"`
-	Verb      string  `json:"verb"`
-	Resource  string  `json:"resource"`
-	Count     int     `json:"count"`
-	PerJoin   float64 `json:"perJoin"`
+	UserAgent string `json:"userAgent"`
+	Verb      string `json:"verb"`
+	Resource  string `json:"resource"`
+	Count     int    `json:"count"`
+	// Failed of them were answered with an error, a conflict for example.
+	Failed  int     `json:"failed,omitempty"`
+	PerJoin float64 `json:"perJoin"`
 }
 
 // Traffic is what the joins cost the hub's API server, until it was quiet again.
@@ -27,50 +30,67 @@ type Traffic struct {
 	// ReadsPerJoin are the reads of others than the agents, AgentReadsPerJoin the agents' own.
 	ReadsPerJoin      float64 `json:"readsPerJoin"`
 	AgentReadsPerJoin float64 `json:"agentReadsPerJoin"`
+	// WatchEventsPerJoin are the events that the API server sent to all watchers.
+	WatchEventsPerJoin float64 `json:"watchEventsPerJoin"`
 	// Writes and Reads are all of them in single lines, those of the agents among them.
-	Writes []Line `json:"writes"`
-	Reads  []Line `json:"reads"`
+	Writes []Line `json:"writes,omitempty"`
+	Reads  []Line `json:"reads,omitempty"`
 }
 
-// bystander is the driver itself, which looks at the hub now and then.
-var bystander = count.By("stage")
+// isAgents and isBystanders are the synthetic agents, and the driver that looks at the hub now and then.
+var (
+	isAgents     = count.By(userAgent)
+	isBystanders = count.By("stage")
+)
 
-// hubWrites are the writes that count.
-func hubWrites(c count.Counts) count.Counts {
-	return c.Writes().Without(count.Leases, count.Events, count.Reviews, count.By(userAgent), bystander)
+// isHubWrite picks the writes that count.
+func isHubWrite(k count.Key) bool {
+	return k.Write() && !count.Leases(k) && !count.Events(k) && !count.Reviews(k) && !isAgents(k) && !isBystanders(k)
 }
 
 // trafficOf sorts the requests of n joins.
-func trafficOf(requests count.Counts, n int) Traffic {
-	requests = requests.Without(bystander)
+func trafficOf(entries []count.Entry, n int) Traffic {
+	requests, failures := count.Counts{}, count.Counts{}
+	for _, e := range entries {
+		if isBystanders(e.Key) || count.Reviews(e.Key) {
+			continue
+		}
+		requests[e.Key]++
+		if e.Code >= http.StatusBadRequest {
+			failures[e.Key]++
+		}
+	}
 	per := func(c count.Counts) float64 { return float64(c.Total()) / float64(n) }
-	agents := requests.Where(count.By(userAgent))
-	others := requests.Without(count.By(userAgent))
+	agents, others := requests.Where(isAgents), requests.Without(isAgents)
 	return Traffic{
-		WritesPerJoin:      per(hubWrites(requests)),
+		WritesPerJoin:      per(requests.Where(isHubWrite)),
 		LeasesPerJoin:      per(others.Writes().Where(count.Leases)),
 		EventsPerJoin:      per(others.Writes().Where(count.Events)),
 		AgentWritesPerJoin: per(agents.Writes()),
 		ReadsPerJoin:       per(others.Reads()),
 		AgentReadsPerJoin:  per(agents.Reads()),
-		Writes:             lines(requests.Writes().Without(count.Reviews), n),
-		Reads:              lines(requests.Reads(), n),
+		Writes:             lines(requests.Writes(), failures, n),
+		Reads:              lines(requests.Reads(), failures, n),
 	}
 }
 
 // lines puts requests together whatever the user, the most frequent first.
-func lines(requests count.Counts, n int) []Line {
-	sums := map[Line]int{}
+func lines(requests, failures count.Counts, n int) []Line {
+	type kind struct{ client, verb, resource string }
+	sums := map[kind]Line{}
 	for key, number := range requests {
-		resource := key.Resource
+		k := kind{clientOf(key), key.Verb, key.Resource}
 		if key.Subresource != "" {
-			resource += "/" + key.Subresource
+			k.resource += "/" + key.Subresource
 		}
-		sums[Line{UserAgent: client(key), Verb: key.Verb, Resource: resource}] += number
+		line := sums[k]
+		line.Count, line.Failed = line.Count+number, line.Failed+failures[key]
+		sums[k] = line
 	}
 	out := make([]Line, 0, len(sums))
-	for line, number := range sums {
-		line.Count, line.PerJoin = number, float64(number)/float64(n)
+	for k, line := range sums {
+		line.UserAgent, line.Verb, line.Resource = k.client, k.verb, k.resource
+		line.PerJoin = float64(line.Count) / float64(n)
 		out = append(out, line)
 	}
 	slices.SortFunc(out, func(a, b Line) int {
@@ -82,8 +102,8 @@ func lines(requests count.Counts, n int) []Line {
 	return out
 }
 
-// client is who asked. The lab's components are one binary, which its users tell apart.
-func client(key count.Key) string {
+// clientOf is who asked. The lab's components are one binary, which their users tell apart.
+func clientOf(key count.Key) string {
 	switch key.User {
 	case "system:apiserver":
 		return "kube-apiserver"

@@ -25,6 +25,7 @@ func joinCommand() *cli.Command {
 			&cli.IntFlag{Name: "runs", Usage: "runs of each, each on a new hub", Value: 1},
 			&cli.Float64Flag{Name: "rate", Usage: "agents that start in a second", DefaultText: "all at once"},
 			&cli.IntFlag{Name: "singles", Usage: "joins one after the other in a run of -n 1", Value: 20},
+			&cli.BoolFlag{Name: "trace", Usage: "show where the time goes, step by step"},
 			&cli.StringFlag{Name: "fleet", Usage: "the product's binary", DefaultText: "built by scripts/build"},
 			&cli.StringFlag{Name: "version", Usage: "Kubernetes line of the hub", Value: lab.DefaultVersion},
 		},
@@ -62,6 +63,9 @@ func runJoin(c *cli.Context) error {
 					return err
 				}
 				run.Print(os.Stdout)
+				if c.Bool("trace") {
+					run.PrintTrace(os.Stdout)
+				}
 			}
 		}
 	}
