@@ -5,5 +5,7 @@
 // clients' TLS with an authority of its own and speaks TLS of its own to the server, so it can also read the requests:
 // count them, and let single ones fail before or after the server acted on them. Clients need a bearer token there.
 //
-// Both listen on the loopback address only. The package imports certs and count, nothing else of the module.
+// [Proxy] is another thing: a forward proxy, through which clients reach names that resolve nowhere.
+//
+// All listen on the loopback address only. The package imports certs and count, nothing else of the module.
 package shim

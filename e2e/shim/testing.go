@@ -1,6 +1,10 @@
 package shim
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/rancher/fleet/e2e/certs"
+)
 
 // Run starts a TLS shim in front of a server for one test. If the test fails, the last requests are shown.
 func Run(t testing.TB, url string, authority []byte) *TLS {
@@ -20,6 +24,17 @@ func Run(t testing.TB, url string, authority []byte) *TLS {
 		s.Close()
 	})
 	return s
+}
+
+// RunProxy starts a forward proxy for one test; see NewProxy.
+func RunProxy(t testing.TB, authority *certs.Authority) *Proxy {
+	t.Helper()
+	p, err := NewProxy(authority)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(p.Close)
+	return p
 }
 
 // RunTCP starts a TCP shim in front of a server for one test.

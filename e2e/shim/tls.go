@@ -89,9 +89,9 @@ func (s *TLS) SwapCertificate(life time.Duration) error {
 	return s.Serve(authority, life)
 }
 
-// Serve is for authorities that a test made itself, such as one that comes back.
-func (s *TLS) Serve(authority *certs.Authority, life time.Duration) error {
-	pair, err := authority.Server("shim", life, "127.0.0.1", "localhost")
+// Serve is for authorities that a test made itself, such as one that comes back, and for more names than the loopback's.
+func (s *TLS) Serve(authority *certs.Authority, life time.Duration, names ...string) error {
+	pair, err := authority.Server("shim", life, append(names, "127.0.0.1", "localhost")...)
 	if err != nil {
 		return err
 	}

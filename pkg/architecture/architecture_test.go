@@ -183,6 +183,8 @@ func TestRulesAreBroken(t *testing.T) {
 		{"~/pkg/agent/register", "github.com/rancher/lasso/pkg/controller.NewSharedControllerFactory", []string{"connections"}},
 		{"~/pkg/controllers", "github.com/rancher/wrangler/v3/pkg/apply.NewForConfig", []string{"connections"}},
 		{"~/pkg/controllers", "github.com/rancher/wrangler/v3/pkg/apply.Apply", nil},
+		{"~/pkg/kube", "crypto/x509.NewCertPool", nil},
+		{"~/pkg/kube", "crypto/x509.CreateCertificate", []string{"certificates"}},
 		{"~/pkg/agent/register", "~/pkg/kube/kubetest", []string{"test helpers"}},
 		{"~/pkg/agent/internal/hubtest", "~/pkg/agent/internal/apitest", nil},
 		{"~/pkg/cli", "~/pkg/controllers", nil},

@@ -71,6 +71,11 @@ var rules = []rule{
 		because: "only kube builds rest configs, factories and the apply engine: deadlines, trust and limits are set there",
 	},
 	{
+		// T14: what nobody makes need not be renewed.
+		name: "certificates", from: `^~`, forbid: `^crypto/x509\.(CreateCertificate|CreateCertificateRequest|CreateRevocationList)$`,
+		because: "the product makes no certificate of its own: one without a tested renewal would end one day, and all that rests on it",
+	},
+	{
 		name: "test helpers", from: `^~`, except: `^~/pkg/.*test$`, forbid: `^~/pkg/.*test$`,
 		because: "helpers of tests are imported by tests alone",
 	},
