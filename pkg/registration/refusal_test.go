@@ -11,7 +11,7 @@ func TestOnlyWhatNobodyCanMendIsFinal(t *testing.T) {
 		assert.True(t, IsFinal(reason), reason)
 	}
 	for _, reason := range []string{
-		"", "InvalidRequest", "Denied", "Revoked", "TokenUnknown", "IdentityConflict", "WaitingForApproval", "WaitingForNamespace",
+		"", "InvalidRequest", "Denied", "IdentityDenied", "Revoked", "TokenUnknown", "IdentityConflict", "WaitingForApproval", "WaitingForNamespace",
 		"WaitingForDeletion", "ClusterNameTaken", "SomethingOfALaterVersion",
 	} {
 		assert.False(t, IsFinal(reason), reason)
