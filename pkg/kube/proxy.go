@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 )
@@ -24,12 +23,12 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // throughProxy has a pool that goes by an https proxy make the TLS of that leg itself. A transport would check the proxy's
 // certificate with the roots and the server name that are meant for the API server: with a strict CA no proxy of another
 // authority could be used. Known for a server's CA, a proxy may show a certificate of that one too.
-func throughProxy(pool *http.Transport, host string, serverCA []byte) error {
+func throughProxy(pool *http.Transport, host string, serverCA []byte, proxyCA string) error {
 	proxy, err := proxyOf(pool, host)
 	if err != nil || proxy == nil || proxy.Scheme != "https" {
 		return err
 	}
-	roots, err := proxyRoots(serverCA)
+	roots, err := proxyRoots(serverCA, proxyCA)
 	if err != nil {
 		return err
 	}
@@ -83,13 +82,12 @@ func addressOf(proxy *url.URL) string {
 	return net.JoinHostPort(proxy.Hostname(), cmp.Or(proxy.Port(), "443"))
 }
 
-// proxyRoots are the system's, what the environment adds, and the CA of the server behind the proxy.
-func proxyRoots(serverCA []byte) (*x509.CertPool, error) {
+// proxyRoots are the system's, what EnvProxyCA adds, and the CA of the server behind the proxy.
+func proxyRoots(serverCA []byte, bundle string) (*x509.CertPool, error) {
 	roots, err := x509.SystemCertPool()
 	if err != nil {
 		return nil, fmt.Errorf("reading the system's root certificates for the proxy: %w", err)
 	}
-	bundle := os.Getenv(EnvProxyCA)
 	if strings.TrimSpace(bundle) != "" && !roots.AppendCertsFromPEM([]byte(bundle)) {
 		return nil, fmt.Errorf("%s holds no certificate: it must be PEM, one or more CERTIFICATE blocks", EnvProxyCA)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -34,6 +35,10 @@ const (
 // other client shares this trust or loses its connections with it; nothing process-wide is touched. A client certificate
 // in cfg moves into the pool; credentials that come from plugins (exec, auth provider) are refused.
 func WithTrust(cfg *rest.Config, mode string, ca []byte) error {
+	return withTrust(cfg, mode, ca, os.Getenv(EnvProxyCA))
+}
+
+func withTrust(cfg *rest.Config, mode string, ca []byte, proxyCA string) error {
 	roots, err := rootsFor(mode, ca)
 	if err != nil {
 		return err
@@ -50,7 +55,7 @@ func WithTrust(cfg *rest.Config, mode string, ca []byte) error {
 		return err
 	}
 	pool := newPool(cfg, roots, certs)
-	if err := throughProxy(pool, cfg.Host, ca); err != nil {
+	if err := throughProxy(pool, cfg.Host, ca, proxyCA); err != nil {
 		return err
 	}
 	cfg.Transport = pool
