@@ -29,6 +29,10 @@ func (l *link) run() {
 	if !l.shim.gate.wait(l.done) {
 		return
 	}
+	// TCP's own handshake takes a round trip as well, which a connection to the loopback address does not show.
+	if !l.sleepUntil(time.Now().Add(2 * l.shim.oneWay())) {
+		return
+	}
 	backend, err := l.shim.dialBackend()
 	if err != nil {
 		l.end(true) // a server that is down, seen through a forwarder

@@ -107,6 +107,10 @@ func TestSlowDelaysButKeepsTheThroughput(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(start), roundTrip)
 
 		start = time.Now()
+		require.NoError(t, getAnew(t, ca, s.URL()+"/readyz"))
+		require.GreaterOrEqual(t, time.Since(start), 3*roundTrip, "TCP, TLS and the request take one each")
+
+		start = time.Now()
 		content, err := get(t, client, s.URL()+"/big")
 		require.NoError(t, err)
 		require.Len(t, content, 4<<20)

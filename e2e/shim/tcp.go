@@ -86,7 +86,8 @@ func (s *TCP) BlackHole() error {
 	return s.listen()
 }
 
-// Slow adds this round-trip time to all connections, half in each direction; 0 ends it.
+// Slow adds this round-trip time to all connections, half in each direction, and once to the opening of new ones; 0 ends
+// it.
 func (s *TCP) Slow(roundTrip time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
