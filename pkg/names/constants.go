@@ -100,6 +100,8 @@ const (
 	IdentityAnnotation = Prefix + "identity"
 	// ImportAnnotation records, on a Cluster, the account and the cluster UID of the last import.
 	ImportAnnotation = Prefix + "import"
+	// AgentOwnerAnnotation says, on an agent's namespace of a downstream cluster, whose agent that is.
+	AgentOwnerAnnotation = Prefix + "agent-owner"
 	// OwnerAnnotation names the owner of an object that lies in another namespace, where no ownerReference may stand.
 	OwnerAnnotation = Prefix + "owner"
 	// ImportAccountAnnotation is, on a credential Secret and on what gives access to it, the import account that may read it.
@@ -135,7 +137,6 @@ const (
 	SetBootstrap     = "fleet-bootstrap"
 	SetToken         = "cluster-group-token"
 	SetGrant         = "cluster-registration"
-	SetCredential    = "cluster-registration-credential"
 	SetManageAgent   = "fleet-manage-agent"
 	SetAgent         = "fleet-agent-bootstrap"
 )

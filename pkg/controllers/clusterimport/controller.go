@@ -61,6 +61,8 @@ type handler struct {
 	mu sync.Mutex
 	// seen is, for each cluster, what the last look rested on: only a change of that feeds the queue.
 	seen map[string]string
+	// waiting is, for each cluster whose place another Cluster has, for whom it waits.
+	waiting map[string]wait
 
 	written written
 	// patience is importPatience unless a test says otherwise.
@@ -78,12 +80,16 @@ func Register(ctx context.Context, deps Deps) func(context.Context) {
 	kube.Watch(ctx, handlerName+"-secrets", h.clustersOfSecret, now, deps.Secrets)
 	kube.Watch(ctx, handlerName+"-tokens", h.clustersOfToken, now, deps.Tokens)
 	kube.Watch(ctx, handlerName+"-accounts", h.clusterOfAccount, now, deps.Accounts)
+	kube.Watch(ctx, handlerName+"-holders", h.clustersWaitingFor, now, deps.Clusters)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 	return h.queue.Run
 }
 
 func newHandler(deps Deps) *handler {
-	return &handler{Deps: deps, seen: map[string]string{}, written: written{versions: map[string]string{}}, patience: importPatience}
+	return &handler{
+		Deps: deps, seen: map[string]string{}, waiting: map[string]wait{}, written: written{versions: map[string]string{}},
+		patience: importPatience,
+	}
 }
 
 func addIndexers(deps Deps) {
@@ -118,6 +124,7 @@ func (h *handler) forget(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.seen, key)
+	delete(h.waiting, key)
 	h.written.forget(key)
 	h.queue.Forget(key)
 }
@@ -125,7 +132,7 @@ func (h *handler) forget(key string) {
 // changed compares what a decision rests on with what the last one did. A failed import writes a condition, which is a
 // change of the Cluster, but none that makes another try worth while before its time.
 func (h *handler) changed(key string, f facts) bool {
-	now := fingerprint(f, h.tokenVersion(f.cluster))
+	now := fingerprint(f, h.tokenVersion(f.cluster)) + h.awaited(key)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.seen[key] == now {

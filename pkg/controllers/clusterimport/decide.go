@@ -48,6 +48,7 @@ const (
 	reasonTornDown        = "LocalAgentDisabled"
 	reasonUnreachable     = "Unreachable"
 	reasonWaitToken       = "WaitingForToken"
+	reasonTaken           = "AgentNamespaceTaken"
 )
 
 // facts is what a decision rests on.
@@ -156,11 +157,12 @@ func decideImport(f facts, t target) plan {
 	case !sameInterval(status.GarbageCollectionInterval, f.config.GarbageCollectionInterval):
 		return due("garbageCollectionInterval changed", true)
 	}
-	if p := decideHealing(f); p != nil {
+	changed := f.record.Kubeconfig != digest(f.secret.Data[keyKubeconfig])
+	if p := decideHealing(f); p != nil && (p.action != nothing || !changed) {
 		return *p
 	}
 	switch {
-	case f.record.Kubeconfig != digest(f.secret.Data[keyKubeconfig]):
+	case changed:
 		return plan{action: inspect, reason: "the kubeconfig changed"}
 	case len(f.record.Previous) > 0 && conditions.IsTrue(status.Conditions, fleet.ClusterConditionAgentConnected) && status.Agent.Namespace == f.record.Namespace:
 		return plan{action: prune}

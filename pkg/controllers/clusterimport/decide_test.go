@@ -90,6 +90,10 @@ func TestWhatMakesAnImportDue(t *testing.T) {
 		"the kubeconfig changes": {factsOf(cluster(imported), func(f *facts) {
 			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("another")})
 		}), inspect, "kubeconfig", false},
+		"the kubeconfig of a silent one changes": {factsOf(cluster(imported, is(fleet.ClusterConditionAgentConnected, metav1.ConditionFalse, "Silent", now.Add(-time.Hour)),
+			recorded(lastImport(cluster(), func(r *registration.Import) { r.Attempts, r.Time = 9, now.Add(-time.Minute) }))), func(f *facts) {
+			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("another")})
+		}), inspect, "kubeconfig", false},
 		"another resource version alone": {factsOf(cluster(imported), func(f *facts) { f.secret.ResourceVersion = "8" }), nothing, "", false},
 		"a left namespace, agent there": {factsOf(cluster(imported, recorded(lastImport(cluster(), func(r *registration.Import) {
 			r.Previous = []string{"old"}

@@ -62,18 +62,21 @@ func clusterUID(ctx context.Context, d *kube.Downstream) (string, error) {
 
 // deploy applies the agent over what is there and removes nothing: an old agent runs until the new one has reported. The
 // stored credential is left in place; the agent replaces it once it has tested the new one.
-func (h *handler) deploy(ctx context.Context, d *kube.Downstream, f facts, bootstrap registration.Bootstrap) error {
+func (h *handler) deploy(ctx context.Context, d *kube.Downstream, f facts, s site, bootstrap registration.Bootstrap) error {
 	objects, err := agentObjects(f)
 	if err != nil {
 		return &trouble{reason: reasonBadOptions, err: err}
 	}
-	if err := ensureNamespace(ctx, d, f.options.Namespace); err != nil {
+	if err := h.occupy(ctx, d, f, s); err != nil {
 		return err
 	}
 	if err := h.copyPullSecrets(ctx, d, f); err != nil {
 		return err
 	}
 	if err := d.ApplySet(ctx, names.AgentSet(f.options.Scope), agentKinds, objects...); err != nil {
+		return err
+	}
+	if err := h.stillMine(ctx, d, f, s.place); err != nil {
 		return err
 	}
 	return writeSecret(ctx, d, &corev1.Secret{
@@ -102,17 +105,6 @@ func agentObjects(f facts) ([]runtime.Object, error) {
 		return nil, err
 	}
 	return append(append(scheduling, cm), objects...), nil
-}
-
-func ensureNamespace(ctx context.Context, d *kube.Downstream, name string) error {
-	_, err := d.Clients.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		_, err = d.Clients.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	}
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("namespace %s: %w", name, err)
-	}
-	return nil
 }
 
 // writeSecret creates or updates a secret directly: the apply engine would repeat its first bytes in an annotation.

@@ -56,6 +56,19 @@ func newDownstream(t *testing.T) *downstream {
 	return d
 }
 
+// anotherDownstream is a foreign cluster with another UID.
+func anotherDownstream(t *testing.T, than *downstream) *downstream {
+	t.Helper()
+	d := newDownstream(t)
+	system := &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}}
+	for d.uid == than.uid {
+		d.Remove("Namespace", "", "kube-system")
+		d.uid = string(d.Put(system).GetUID())
+	}
+	d.Reset()
+	return d
+}
+
 func kindOf(group, version, kind, resource string, namespaced bool) kubetest.Kind {
 	return kubetest.Kind{GroupVersionKind: schema.GroupVersionKind{Group: group, Version: version, Kind: kind}, Resource: resource, Namespaced: namespaced}
 }

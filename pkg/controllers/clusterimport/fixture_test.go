@@ -226,10 +226,15 @@ func (h *hub) answerToken(t *testing.T) {
 	t.Helper()
 	token := h.tokens.Live(workspace, tokenName)
 	require.NotNil(t, token)
+	h.answerTokenOf(t, token)
+}
+
+func (h *hub) answerTokenOf(t *testing.T, token *fleet.ClusterRegistrationToken) {
+	t.Helper()
 	uid := "account-of-" + string(token.UID)
 	h.accounts.Add(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{
 		Namespace: hubNames().Registration, Name: names.Account(token.Name, string(token.UID)), UID: types.UID(uid),
-		Annotations: map[string]string{names.OwnerAnnotation: "ClusterRegistrationToken/" + workspace + "/" + tokenName + "/" + string(token.UID)},
+		Annotations: map[string]string{names.OwnerAnnotation: "ClusterRegistrationToken/" + workspace + "/" + token.Name + "/" + string(token.UID)},
 	}})
 	h.secrets.Add(valuesOf(t, token, jwt(uid)))
 }

@@ -1,6 +1,7 @@
 package clusterimport
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,15 +14,17 @@ import (
 
 // nextRecord is the record of an import that is about to be made. Namespaces that the agent leaves are remembered until
 // the new agent has reported.
-func nextRecord(f facts, p plan, tokenUID, accountUID, clusterUID string) registration.Import {
+func nextRecord(f facts, p plan, tokenUID, accountUID string, s site) registration.Import {
 	next := registration.Import{
-		TokenUID: tokenUID, AccountUID: accountUID, ClusterUID: clusterUID,
+		TokenUID: tokenUID, AccountUID: accountUID, ClusterUID: s.place.clusterUID,
+		Redeploy:   f.cluster.Spec.RedeployAgentGeneration,
+		Replaces:   replaces(f, s),
 		Namespace:  f.options.Namespace,
 		Kubeconfig: digest(f.secret.Data[keyKubeconfig]),
 		Generation: agentmanifest.Generation(f.options),
 		Time:       f.now.UTC(), Attempts: p.attempts,
 	}
-	same := f.record.ClusterUID == "" || f.record.ClusterUID == clusterUID
+	same := f.record.ClusterUID == "" || f.record.ClusterUID == next.ClusterUID
 	if !same {
 		return next
 	}
@@ -33,21 +36,45 @@ func nextRecord(f facts, p plan, tokenUID, accountUID, clusterUID string) regist
 	return next
 }
 
+// replaces is the mark that an import replaces. It is kept until the import has come to its end: one that was cut off
+// before it wrote its own may still replace that one, and no other.
+func replaces(f facts, s site) string {
+	switch {
+	case s.claim == take:
+		return s.mark.digest
+	case !f.imported:
+		return f.record.Replaces
+	}
+	return ""
+}
+
+// errGone ends an import whose Cluster went meanwhile.
+var errGone = &trouble{reason: "Gone", final: true, err: errors.New("the Cluster was deleted")}
+
 // begin notes that an import is about to be made: until it is reported as done, the one before does not count any more, so
-// that one which fails half way is tried again whatever made it due.
-func (h *handler) begin(f facts, record registration.Import) error {
+// that one which fails half way is tried again whatever made it due. It returns the facts as they are then.
+func (h *handler) begin(f facts, record registration.Import) (facts, error) {
 	cluster := f.cluster
 	if f.imported || cluster.Status.AgentConfigChanged {
 		updated, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 			status.AgentDeployedGeneration, status.AgentConfigChanged = nil, false
 		})
-		if err != nil || updated == nil {
-			return err
+		if err != nil {
+			return f, err
+		}
+		if updated == nil {
+			return f, errGone
 		}
 		h.written.note(cluster.Namespace+"/"+cluster.Name, updated)
 		cluster = updated
 	}
-	return h.writeRecord(cluster, record)
+	if err := h.writeRecord(cluster, record); err != nil {
+		return f, err
+	}
+	f.cluster = f.cluster.DeepCopy()
+	f.cluster.Status.AgentDeployedGeneration = nil
+	f.record, f.imported = record, false
+	return f, nil
 }
 
 // writeRecord writes the record, unless the same import is only tried once more.

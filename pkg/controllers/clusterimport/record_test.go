@@ -17,7 +17,7 @@ func TestTheRecordOfAnImport(t *testing.T) {
 	assert.Equal(t, registration.Import{
 		TokenUID: "t", AccountUID: "a", ClusterUID: "u", Namespace: "cattle-fleet-system",
 		Kubeconfig: digest([]byte("a kubeconfig")), Generation: agentmanifest.Generation(f.options), Time: now, Attempts: 3,
-	}, nextRecord(f, plan{attempts: 3}, "t", "a", "u"))
+	}, nextRecord(f, plan{attempts: 3}, "t", "a", site{place: place{clusterUID: "u"}}))
 }
 
 func TestNamespacesThatTheAgentLeavesAreRememberedUntilItHasReported(t *testing.T) {
@@ -47,25 +47,30 @@ func TestNamespacesThatTheAgentLeavesAreRememberedUntilItHasReported(t *testing.
 				f.record.Namespace = test.have[0]
 			}
 			before := append([]string(nil), test.previous...)
-			assert.Equal(t, test.want, nextRecord(f, plan{}, "t", "a", test.clusterUID).Previous)
+			assert.Equal(t, test.want, nextRecord(f, plan{}, "t", "a", site{place: place{clusterUID: test.clusterUID}}).Previous)
 			assert.Equal(t, before, append([]string(nil), f.record.Previous...), "the old record is left as it is")
 		})
 	}
+}
+
+func beginAs(h *hub, record registration.Import) error {
+	_, err := h.begin(factsOf(h.cluster()), record)
+	return err
 }
 
 func TestTheSameImportIsRecordedOnce(t *testing.T) {
 	h := newHub(t)
 	h.clusters.Add(cluster())
 	record := lastImport(cluster())
-	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	require.NoError(t, beginAs(h, record))
 	assert.Equal(t, []string{"update Cluster " + key}, h.writes())
 
 	record.Time = record.Time.Add(time.Minute)
-	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	require.NoError(t, beginAs(h, record))
 	assert.Empty(t, h.writes(), "it is only tried once more")
 
 	record.Attempts++
-	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	require.NoError(t, beginAs(h, record))
 	assert.Equal(t, []string{"update Cluster " + key}, h.writes())
 }
 
@@ -74,7 +79,7 @@ func TestAnImportThatBeginsMakesTheOneBeforeNotCount(t *testing.T) {
 	h.clusters.Add(cluster(imported))
 	record := lastImport(cluster(), func(r *registration.Import) { r.Namespace = "agents" })
 
-	require.NoError(t, h.begin(factsOf(h.cluster()), record))
+	require.NoError(t, beginAs(h, record))
 
 	assert.Equal(t, []string{"updateStatus Cluster " + key, "update Cluster " + key}, h.writes())
 	assert.Nil(t, h.cluster().Status.AgentDeployedGeneration)

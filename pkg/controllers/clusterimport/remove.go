@@ -27,8 +27,13 @@ func (h *handler) prune(ctx context.Context, f facts) error {
 	record := f.record
 	if uid == record.ClusterUID {
 		for _, namespace := range record.Previous {
-			if err := deleteAgent(ctx, d, namespace); err != nil {
+			left, err := h.vacate(ctx, d, f, namespace)
+			if err != nil {
 				return err
+			}
+			if !left {
+				logrus.WithFields(logrus.Fields{"cluster": f.cluster.Namespace + "/" + f.cluster.Name, "namespace": namespace}).
+					Info("The namespace that the agent has left is another's now; what is there is left alone")
 			}
 		}
 	}
@@ -56,12 +61,17 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 	if err := h.Bundles.Delete(f.cluster.Namespace, bundle, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting bundle %s: %w", bundle, err)
 	}
+	what := "the agent was removed"
 	for _, namespace := range agentNamespaces(f) {
-		if err := deleteAgent(ctx, d, namespace); err != nil {
+		left, err := h.vacate(ctx, d, f, namespace)
+		if err != nil {
 			return err
 		}
+		if !left {
+			what = fmt.Sprintf("namespace %s is another's (annotation %s there), whose agent is left alone", namespace, names.AgentOwnerAnnotation)
+		}
 	}
-	return h.reportTornDown(f, "the agent was removed")
+	return h.reportTornDown(f, what)
 }
 
 // agentNamespaces are those that an agent was put into: the settings may have changed since.

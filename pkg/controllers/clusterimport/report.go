@@ -58,3 +58,9 @@ func (h *handler) reportTornDown(f facts, what string) error {
 	})
 	return err
 }
+
+// refused says that the last look found the agent's namespace in another's hands.
+func refused(c *fleet.Cluster) bool {
+	imported := conditions.GetCondition(c.Status.Conditions, fleet.ClusterConditionImported)
+	return imported != nil && imported.Reason == reasonTaken
+}

@@ -75,6 +75,10 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	if statusErr := h.reportProblem(f, reason, message); statusErr != nil {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warnf("The failed import could not be reported: %v", statusErr)
 	}
+	var taken *takenError
+	if errors.As(err, &taken) {
+		h.awaitPlace(f.cluster, taken)
+	}
 	var known *trouble
 	if errors.As(err, &known) && known.final {
 		return nil
@@ -83,13 +87,19 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 }
 
 // install puts the agent there: first its own import account, then the record of this import, by which the agent's
-// request will be known, then the objects, at last the secret that sets the agent going.
+// request will be known, then the mark on the agent's namespace, then the objects, at last the secret that sets the agent
+// going. The record comes before the mark: whom a mark names is believed as long as that one's record leads there.
 func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	d, err := h.connect(f)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	if refused(f.cluster) {
+		if _, err := h.visit(ctx, d, f); err != nil {
+			return err // a look costs less than a token
+		}
+	}
 	bootstrap, token, err := h.bootstrapFor(f, p)
 	if err != nil {
 		return err
@@ -97,7 +107,7 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	if bootstrap == nil {
 		return h.reportStuckToken(f) // an event of the token brings the cluster back
 	}
-	uid, err := clusterUID(ctx, d)
+	s, err := h.visit(ctx, d, f)
 	if err != nil {
 		return err
 	}
@@ -105,12 +115,13 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	if err != nil {
 		return fmt.Errorf("reading the import token of %s: %w", token.Name, err)
 	}
-	if err := h.begin(f, nextRecord(f, p, string(token.UID), claims.AccountUID, uid)); err != nil {
+	if f, err = h.begin(f, nextRecord(f, p, string(token.UID), claims.AccountUID, s)); err != nil {
 		return err
 	}
-	if err := h.deploy(ctx, d, f, *bootstrap); err != nil {
+	if err := h.deploy(ctx, d, f, s, *bootstrap); err != nil {
 		return err
 	}
+	h.stopWaiting(f.cluster)
 	logrus.WithFields(logrus.Fields{"cluster": f.cluster.Namespace + "/" + f.cluster.Name, "reason": p.reason, "namespace": f.options.Namespace}).Info("Agent deployed")
 	return h.reportImported(f, p)
 }
@@ -123,7 +134,7 @@ func (h *handler) inspect(ctx context.Context, f facts, p plan) error {
 		return err
 	}
 	defer d.Close()
-	uid, err := clusterUID(ctx, d)
+	s, err := h.visit(ctx, d, f)
 	if err != nil {
 		return err
 	}
@@ -131,7 +142,7 @@ func (h *handler) inspect(ctx context.Context, f facts, p plan) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading the agent's Deployment: %w", err)
 	}
-	if uid != f.record.ClusterUID || err != nil {
+	if s.place.clusterUID != f.record.ClusterUID || err != nil {
 		p.fresh = true
 		return h.install(ctx, f, p)
 	}
