@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rancher/wrangler/v3/pkg/schemes"
-	corev1 "k8s.io/api/core/v1"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/record"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
@@ -19,13 +16,21 @@ import (
 	"github.com/rancher/fleet/pkg/controllers/clusterregistration"
 	"github.com/rancher/fleet/pkg/controllers/clusterregistrationtoken"
 	"github.com/rancher/fleet/pkg/controllers/config"
+	"github.com/rancher/fleet/pkg/controllers/credentialaccess"
 	"github.com/rancher/fleet/pkg/controllers/heartbeat"
 	"github.com/rancher/fleet/pkg/controllers/manageagent"
+	"github.com/rancher/fleet/pkg/controllers/telemetry"
 	"github.com/rancher/fleet/pkg/kube"
 )
 
 // component names the hub in events.
 const component = "fleet-controller"
+
+// eventRate and eventBurst bound the events of each type: a storm of joins is not to become a storm of events.
+const (
+	eventRate  = 10
+	eventBurst = 50
+)
 
 // parts is what the controllers are given.
 type parts struct {
@@ -44,7 +49,13 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 	base := o.Settings
 	base.DefaultImage = hubconfig.Default(o.Version).AgentImage
 	p.settings = func(c hubconfig.Config) agentmanifest.Settings { return base.WithConfig(c) }
-	p.events = recorder(ctx, hub)
+	metrics, err := telemetry.NewMetrics(o.Registry)
+	if err != nil {
+		return nil, err
+	}
+	p.events = kube.NewRecorder(ctx, hub.Clients, kube.EventOptions{
+		Component: component, PerSecond: eventRate, Burst: eventBurst, Dropped: metrics.EventDropped,
+	})
 
 	if err := config.Register(ctx, config.Deps{ConfigMaps: hub.Core.ConfigMap(), Source: p.source, Names: o.Names}); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
@@ -67,14 +78,14 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 		Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(),
 		ClusterRoles: hub.RBAC.ClusterRole(), ClusterRoleBindings: hub.RBAC.ClusterRoleBinding(), Clock: o.Clock, Names: o.Names,
 	})
-	return background, nil
-}
-
-// recorder writes events in the background until ctx ends.
-func recorder(ctx context.Context, hub *kube.Hub) record.EventRecorder {
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: hub.Clients.CoreV1().Events("")})
-	return broadcaster.NewRecorder(schemes.All, corev1.EventSource{Component: component})
+	announcing, err := telemetry.Register(ctx, telemetry.Deps{
+		Clusters: hub.Fleet.Cluster(), Registrations: hub.Fleet.ClusterRegistration(), Tokens: hub.Fleet.ClusterRegistrationToken(),
+		Leases: hub.Coordination.Lease(), Clients: hub.Clients, Events: p.events, Component: component, Metrics: metrics, Clock: o.Clock,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	return append(background, announcing), nil
 }
 
 // registerClusters sets up what the life of a Cluster goes through.
@@ -101,6 +112,10 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 		Tokens: tokens, Accounts: accounts, Secrets: secrets, Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(),
 		Apply: hub.Apply, Clients: hub.Clients, Config: p.source, Clock: clock, Events: p.events,
 		Names: p.options.Names, TTLRequired: p.options.TTLRequired,
+	})
+	credentialaccess.Register(ctx, credentialaccess.Deps{
+		Accounts: accounts, Secrets: secrets, Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(), Tokens: tokens,
+		Names: p.options.Names,
 	})
 	heartbeat.Register(ctx, heartbeat.Deps{
 		Leases: hub.Coordination.Lease(), Clusters: clusters, Registrations: requests, Accounts: accounts, Secrets: secrets,

@@ -81,8 +81,7 @@ func ImportRoleBinding(account string) string {
 	return SafeConcat(account, "to", "role")
 }
 
-// CredentialAccess is the Role, and its binding, by which an import account reads the one credential of a request. It is
-// named after the request's account: names of requests are unique in their workspace only.
+// CredentialAccess is the Role, and its binding, by which an import account reads the credentials that wait for it.
 func CredentialAccess(account string) string {
 	return SafeConcat(account, "creds")
 }

@@ -63,9 +63,9 @@ type set interface {
 type handler struct {
 	Deps
 	minter *minter
-	// grants are the accounts and what they may do, access lets import accounts read credentials.
-	grants, access set
-	ctx            context.Context
+	// grants are the accounts and what they may do.
+	grants set
+	ctx    context.Context
 }
 
 // Register starts the controller with the factories behind deps.
@@ -76,7 +76,6 @@ func Register(ctx context.Context, deps Deps) {
 		ctx:    ctx,
 		// The order of kinds is the order in which they are taken away: what binds first, the account last.
 		grants: desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Roles, deps.Accounts}}),
-		access: desired.New(deps.Apply, desired.Set{ID: names.SetCredential, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Roles}}),
 	}
 	addIndexers(deps)
 	deps.Registrations.OnChange(ctx, handlerName, h.onChange)
@@ -179,9 +178,6 @@ func (h *handler) applyGrant(in input, d decision) error {
 	if err != nil {
 		return err
 	}
-	if err := h.access.Apply(h.ctx, in.request, accessObjects(in, d.cluster)...); err != nil {
-		return fmt.Errorf("letting the import account read the credential: %w", err)
-	}
 	return h.report(in, d, &record)
 }
 
@@ -200,9 +196,6 @@ func (h *handler) writePin(cluster *fleet.Cluster, pin registration.Pin) error {
 // settle is for a credential that is in use: what carried it goes, and what older requests of this cluster had.
 func (h *handler) settle(in input, d decision) error {
 	r := in.request
-	if err := h.access.Remove(h.ctx, registrationKind, r.Namespace, r.Name); err != nil {
-		return fmt.Errorf("taking back the import account's access: %w", err)
-	}
 	if err := h.minter.discard(r); err != nil {
 		return err
 	}

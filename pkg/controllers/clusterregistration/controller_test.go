@@ -53,7 +53,7 @@ func TestAnAgentThatJoinsByItselfIsGivenAClusterThenItsGrant(t *testing.T) {
 	require.NoError(t, err)
 	h.writes()
 	require.NoError(t, h.look(t, "request-1"))
-	assert.Equal(t, []string{applyGrant, mintToken, createSecret, applyAccess, noteRequest}, h.writes(), "the pin came with the Cluster")
+	assert.Equal(t, []string{applyGrant, mintToken, createSecret, noteRequest}, h.writes(), "the pin came with the Cluster")
 	assert.True(t, h.live("request-1").Status.Granted)
 }
 
@@ -122,10 +122,10 @@ func TestARevokedClusterLosesWhatItWasGranted(t *testing.T) {
 	require.NoError(t, h.look(t, "request-1"))
 
 	writes := h.writes()
-	require.Len(t, writes, 5)
-	assert.Equal(t, []string{removeGrant, removeAccess}, writes[:2])
-	assert.ElementsMatch(t, []string{deleteSecret, "delete Secret " + place + "/fleet-agent-credential"}, writes[2:4])
-	assert.Equal(t, noteRequest, writes[4])
+	require.Len(t, writes, 4)
+	assert.Equal(t, removeGrant, writes[0])
+	assert.ElementsMatch(t, []string{deleteSecret, "delete Secret " + place + "/fleet-agent-credential"}, writes[1:3])
+	assert.Equal(t, noteRequest, writes[3])
 	r := h.live("request-1")
 	assert.False(t, r.Status.Granted)
 	for _, kind := range []string{fleet.RegistrationConditionGranted, fleet.RegistrationConditionCredentialReady} {
@@ -145,14 +145,14 @@ func TestARequestThatIsGoneIsTakenBack(t *testing.T) {
 
 	require.NoError(t, h.look(t, "request-1"))
 
-	assert.Equal(t, []string{removeGrant, removeAccess, deleteSecret}, h.writes())
+	assert.Equal(t, []string{removeGrant, deleteSecret}, h.writes())
 	assert.Nil(t, h.accounts.Live(hubNames().Agents, accountName))
 	require.NoError(t, h.look(t, "request-1"))
 	assert.Empty(t, h.writes())
 }
 
 func TestTakingBackGoesOnAfterAFailure(t *testing.T) {
-	for _, call := range []string{removeGrant, removeAccess, deleteSecret} {
+	for _, call := range []string{removeGrant, deleteSecret} {
 		h := joining(t)
 		require.NoError(t, h.look(t, "request-1"))
 		h.registrations.Remove(workspace, "request-1")
@@ -162,7 +162,6 @@ func TestTakingBackGoesOnAfterAFailure(t *testing.T) {
 		require.NoError(t, h.look(t, "request-1"))
 		assert.Nil(t, h.credential())
 		assert.Empty(t, h.granted.has)
-		assert.Empty(t, h.access.has)
 	}
 }
 
@@ -186,20 +185,18 @@ func TestOlderRequestsGoOnlyOnceTheNewCredentialIsInUse(t *testing.T) {
 	h.writes()
 
 	r := h.live("request-1")
-	r.Status.Credentials[0].Used = true
-	used(r)
+	registration.MarkUsed(&r.Status, r.Status.Credentials[0], now)
 	_, err := h.registrations.UpdateStatus(r)
 	require.NoError(t, err)
 	h.writes()
 	require.NoError(t, h.look(t, "request-1"))
 
 	writes := h.writes()
-	require.Len(t, writes, 5)
-	assert.Equal(t, []string{removeAccess, deleteSecret}, writes[:2])
+	require.Len(t, writes, 3, "the heartbeat has said all of it in the status")
+	assert.Equal(t, deleteSecret, writes[0])
 	assert.ElementsMatch(t, []string{
 		"delete ClusterRegistration fleet-default/request-older", "delete ClusterRegistration fleet-default/request-refused",
-	}, writes[2:4])
-	assert.Equal(t, noteRequest, writes[4])
+	}, writes[1:])
 	_, reason, _ := condition(t, h.live("request-1"), fleet.RegistrationConditionCredentialReady)
 	assert.Equal(t, "InUse", reason)
 	require.NoError(t, h.look(t, "request-1"))

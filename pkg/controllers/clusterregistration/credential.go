@@ -26,7 +26,7 @@ type minter struct {
 }
 
 // ensure returns the record of the credential that lies ready for the agent, and makes that credential where it is
-// missing or no longer good for the account that lives.
+// missing, no longer good for the account that lives, or not to be read by the account that asks.
 func (m *minter) ensure(ctx context.Context, in input, cluster *fleet.Cluster) (fleet.CredentialRecord, error) {
 	r := in.request
 	name := names.CredentialSecret(r.Spec.ClientID, r.Spec.ClientRandom)
@@ -40,7 +40,8 @@ func (m *minter) ensure(ctx context.Context, in input, cluster *fleet.Cluster) (
 			return fleet.CredentialRecord{}, fmt.Errorf("secret %s/%s: %w", in.namespaces.Registration, name, errForeignCredential)
 		}
 		record, ok := registration.RecordOf(existing.Annotations)
-		if ours && ok && m.accountLives(in.namespaces.Agents, account(r), record.AccountUID) {
+		reaches := existing.Annotations[names.ImportAccountAnnotation] == importAccountOf(in)
+		if ours && ok && reaches && m.accountLives(in.namespaces.Agents, account(r), record.AccountUID) {
 			return record, nil
 		}
 	}
@@ -124,6 +125,7 @@ func credentialSecret(in input, cluster *fleet.Cluster, name string, credential 
 		Data:       credential.Data(),
 	}
 	secret.Labels[names.ClusterLabel] = names.LabelValue(cluster.Name)
+	secret.Annotations[names.ImportAccountAnnotation] = importAccountOf(in) // who may read it
 	registration.Annotate(secret.Annotations, record)
 	return secret
 }

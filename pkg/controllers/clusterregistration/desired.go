@@ -141,29 +141,5 @@ func grantObjects(in input, cluster *fleet.Cluster) []runtime.Object {
 	}
 }
 
-// accessObjects let the import account read the one credential that is for this request.
-func accessObjects(in input, cluster *fleet.Cluster) []runtime.Object {
-	r := in.request
-	// By the account's name, which no other request has: two of one name in two workspaces would take it from each other.
-	name := names.CredentialAccess(account(r))
-	return []runtime.Object{
-		&rbacv1.Role{
-			ObjectMeta: grantMeta(r, cluster, in.namespaces.Registration, name),
-			Rules: []rbacv1.PolicyRule{{
-				APIGroups:     []string{""},
-				Resources:     []string{"secrets"},
-				ResourceNames: []string{names.CredentialSecret(r.Spec.ClientID, r.Spec.ClientRandom)},
-				Verbs:         []string{"get"},
-			}},
-		},
-		&rbacv1.RoleBinding{
-			ObjectMeta: grantMeta(r, cluster, in.namespaces.Registration, name),
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-			Subjects: []rbacv1.Subject{{
-				Kind:      rbacv1.ServiceAccountKind,
-				Namespace: in.namespaces.Registration,
-				Name:      names.Account(in.token.Name, string(in.token.UID)),
-			}},
-		},
-	}
-}
+// importAccountOf is the account behind the token of a request.
+func importAccountOf(in input) string { return names.Account(in.token.Name, string(in.token.UID)) }

@@ -49,26 +49,13 @@ func TestTheExactRightsOfAnAgent(t *testing.T) {
 	golden(t, "grant.yaml", grantObjects(asked(request()), cluster()))
 }
 
-func TestTheExactRightsOfAnImportAccountToTheCredential(t *testing.T) {
-	golden(t, "access.yaml", accessObjects(asked(request()), cluster()))
-}
-
 // A ClusterRoleBinding for each cluster would be looked at by every request to the hub.
 func TestAGrantHasNothingClusterWideAndNothingOfTheWholeWorkspace(t *testing.T) {
 	in := asked(request())
-	for _, obj := range append(grantObjects(in, cluster()), accessObjects(in, cluster())...) {
+	for _, obj := range grantObjects(in, cluster()) {
 		kind, err := gvk.Get(obj)
 		require.NoError(t, err)
 		assert.Contains(t, []string{"ServiceAccount", "Role", "RoleBinding"}, kind.Kind)
-	}
-}
-
-func TestRequestsOfOneNameInTwoWorkspacesTakeNothingFromEachOther(t *testing.T) {
-	one := accessObjects(asked(request()), cluster())
-	other := accessObjects(asked(request(func(r *fleet.ClusterRegistration) { r.Namespace, r.UID = "other", "uid-2" })), cluster())
-	name := func(obj runtime.Object) string { return obj.(interface{ GetName() string }).GetName() }
-	for i := range one {
-		assert.NotEqual(t, name(one[i]), name(other[i]))
 	}
 }
 

@@ -170,7 +170,6 @@ type hub struct {
 	secrets       *controllertest.Controller[*corev1.Secret, *corev1.SecretList]
 	namespaces    *controllertest.ClusterController[*corev1.Namespace, *corev1.NamespaceList]
 	granted       *memorySet
-	access        *memorySet
 	source        *config.Source
 	minted        []string
 	fails         map[string]error
@@ -195,8 +194,8 @@ func newHub(t *testing.T) *hub {
 		Namespaces: h.namespaces, Clients: h.tokenRequests(), Config: h.source, Names: hubNames(),
 		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID,
 	}
-	h.granted, h.access = newSet(h, "grant"), newSet(h, "access")
-	h.handler = &handler{Deps: deps, minter: &minter{Deps: deps, hubUID: hubUID}, grants: h.granted, access: h.access, ctx: context.Background()}
+	h.granted = newSet(h, "grant")
+	h.handler = &handler{Deps: deps, minter: &minter{Deps: deps, hubUID: hubUID}, grants: h.granted, ctx: context.Background()}
 	addIndexers(deps)
 	h.registrations.Fail, h.clusters.Fail, h.secrets.Fail = h.script("ClusterRegistration"), h.script("Cluster"), h.script("Secret")
 	return h

@@ -16,22 +16,21 @@ import (
 )
 
 const (
-	requestKey   = "fleet-default/request-1"
-	applyGrant   = "apply grant " + requestKey
-	removeGrant  = "remove grant " + requestKey
-	applyAccess  = "apply access " + requestKey
-	removeAccess = "remove access " + requestKey
-	mintToken    = "create token of cattle-fleet-agents-system/request-1-uid-of-request-1"
-	noteRequest  = "updateStatus ClusterRegistration " + requestKey
-	writePin     = "update Cluster fleet-default/edge"
+	requestKey  = "fleet-default/request-1"
+	applyGrant  = "apply grant " + requestKey
+	removeGrant = "remove grant " + requestKey
+	mintToken   = "create token of cattle-fleet-agents-system/request-1-uid-of-request-1"
+	noteRequest = "updateStatus ClusterRegistration " + requestKey
+	writePin    = "update Cluster fleet-default/edge"
 )
 
 var (
-	credentialName = names.CredentialSecret(client, "random")
-	createSecret   = "create Secret cattle-fleet-clusters-system/" + credentialName
-	updateSecret   = "update Secret cattle-fleet-clusters-system/" + credentialName
-	deleteSecret   = "delete Secret cattle-fleet-clusters-system/" + credentialName
-	accountName    = "request-1-uid-of-request-1"
+	credentialName    = names.CredentialSecret(client, "random")
+	createSecret      = "create Secret cattle-fleet-clusters-system/" + credentialName
+	updateSecret      = "update Secret cattle-fleet-clusters-system/" + credentialName
+	deleteSecret      = "delete Secret cattle-fleet-clusters-system/" + credentialName
+	accountName       = "request-1-uid-of-request-1"
+	importAccountName = importAccount(token()).Name
 )
 
 func (h *hub) credential() *corev1.Secret {
@@ -47,14 +46,16 @@ func condition(t *testing.T, r *fleet.ClusterRegistration, kind string) (corev1.
 	return c.Status, c.Reason, c.Message
 }
 
-// The reference's cases "import token exists" and "agent-initiated with label": account, rights, secret, then access to it.
+// The reference's cases "import token exists" and "agent-initiated with label": account, rights, then the secret. Access to
+// it follows from the secret, see package credentialaccess.
 func TestARequestIsGrantedInOrderAndThenLeftInPeace(t *testing.T) {
 	h := joining(t)
 
 	require.NoError(t, h.look(t, "request-1"))
 
-	assert.Equal(t, []string{writePin, applyGrant, mintToken, createSecret, applyAccess, noteRequest}, h.writes(),
-		"the pin before the grant, the secret before the right to read it")
+	assert.Equal(t, []string{writePin, applyGrant, mintToken, createSecret, noteRequest}, h.writes(),
+		"the pin before the grant, the account before its credential")
+	assert.Equal(t, importAccountName, h.credential().Annotations[names.ImportAccountAnnotation], "who may read it")
 	r := h.live("request-1")
 	assert.True(t, r.Status.Granted)
 	assert.Equal(t, edge, r.Status.ClusterName)
@@ -121,7 +122,7 @@ func TestTheLifeOfACredentialFollowsTheWayOfJoining(t *testing.T) {
 
 // R23: the hub may end after any write; the next one goes on, with the same credential once there is one.
 func TestAGrantThatWasInterruptedGoesOn(t *testing.T) {
-	for _, call := range []string{writePin, applyGrant, mintToken, createSecret, applyAccess, noteRequest} {
+	for _, call := range []string{writePin, applyGrant, mintToken, createSecret, noteRequest} {
 		t.Run(call, func(t *testing.T) {
 			h := joining(t)
 			h.fails[call] = errors.New("the hub ends here")
@@ -151,14 +152,28 @@ func TestAGrantThatWasInterruptedGoesOn(t *testing.T) {
 func TestACredentialThatTheCacheHasNotSeenYetIsTheSameOne(t *testing.T) {
 	h := joining(t)
 	h.secrets.Lag = true
-	h.fails[applyAccess] = errors.New("no")
+	h.fails[noteRequest] = errors.New("no")
 	require.Error(t, h.look(t, "request-1"))
-	delete(h.fails, applyAccess)
+	delete(h.fails, noteRequest)
 
 	require.NoError(t, h.look(t, "request-1"))
 
 	require.Len(t, h.live("request-1").Status.Credentials, 1)
 	assert.Equal(t, registration.Digest(h.minted[0]), h.live("request-1").Status.Credentials[0].Digest, "and not that of the token which was lost")
+}
+
+// The account behind a token that was made anew under its name is another one, and could not open what was sealed for it.
+func TestACredentialFollowsTheImportAccount(t *testing.T) {
+	h := joining(t)
+	require.NoError(t, h.look(t, "request-1"))
+	before := h.credential()
+	before.Annotations[names.ImportAccountAnnotation] = "import-token-edge-earlier"
+	h.secrets.Add(before)
+
+	require.NoError(t, h.look(t, "request-1"))
+
+	assert.Equal(t, importAccountName, h.credential().Annotations[names.ImportAccountAnnotation])
+	assert.NotEqual(t, before.Data, h.credential().Data)
 }
 
 func TestAForeignCredentialIsAConflictAndNeverTouched(t *testing.T) {
@@ -186,7 +201,7 @@ func TestAForeignCredentialIsAConflictAndNeverTouched(t *testing.T) {
 			writes := h.writes()
 			assert.NotContains(t, writes, updateSecret)
 			assert.NotContains(t, writes, deleteSecret)
-			assert.NotContains(t, writes, applyAccess, "nobody gets to read it")
+			assert.NotEqual(t, importAccountName, h.credential().Annotations[names.ImportAccountAnnotation], "nobody gets to read it")
 			assert.Equal(t, test.secret.Data, h.credential().Data)
 			r := h.live("request-1")
 			assert.False(t, r.Status.Granted)
@@ -255,7 +270,7 @@ func TestWhenTheImportAccountEndsFirstTheCredentialIsWithdrawnAndTheGrantStays(t
 
 	require.NoError(t, h.look(t, "request-1"))
 
-	assert.Equal(t, []string{removeAccess, deleteSecret, noteRequest}, h.writes())
+	assert.Equal(t, []string{deleteSecret, noteRequest}, h.writes())
 	r := h.live("request-1")
 	assert.True(t, r.Status.Granted)
 	value, reason, _ := condition(t, r, fleet.RegistrationConditionCredentialReady)

@@ -45,7 +45,7 @@ func reportCredential(status *fleet.ClusterRegistrationStatus, in input, d decis
 			set(metav1.ConditionFalse, d.reason, "")
 		}
 	case used:
-		set(metav1.ConditionTrue, "InUse", "the agent uses the credential; the secret that carried it is gone")
+		registration.SetInUse(status, now)
 	case record != nil:
 		set(metav1.ConditionTrue, "Ready", fmt.Sprintf("the credential waits for the agent; it ends %s", record.Expires.UTC().Format(time.RFC3339)))
 	case in.importAccountUID == "":

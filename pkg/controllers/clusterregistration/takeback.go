@@ -30,9 +30,6 @@ func (h *handler) takeBack(namespace, name string) error {
 	if err := h.grants.Remove(h.ctx, registrationKind, namespace, name); err != nil {
 		return fmt.Errorf("taking back the grant of %s/%s: %w", namespace, name, err)
 	}
-	if err := h.access.Remove(h.ctx, registrationKind, namespace, name); err != nil {
-		return fmt.Errorf("taking back the access of %s/%s: %w", namespace, name, err)
-	}
 	return h.minter.discardByOwner(namespace, name)
 }
 
@@ -50,9 +47,6 @@ func (h *handler) withdraw(in input, d decision) error {
 	gone, err := h.importAccountGone(in)
 	if err != nil || !gone {
 		return err // the event of what the cache has yet to see brings the request back
-	}
-	if err := h.access.Remove(h.ctx, registrationKind, in.request.Namespace, in.request.Name); err != nil {
-		return fmt.Errorf("taking back the import account's access: %w", err)
 	}
 	if err := h.minter.discard(in.request); err != nil {
 		return err
