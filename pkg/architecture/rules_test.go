@@ -14,7 +14,7 @@ type rule struct {
 }
 
 // wired are the folders of pkg/ that are not pure. Whatever package is new is pure, until it is listed here.
-const wired = `^~/pkg/(kube|desired|helmdeployer|controllers|agent|cli|generated|codegen)(/|$)`
+const wired = `^~/pkg/(kube|desired|helmdeployer|preflight|controllers|agent|cli|generated|codegen)(/|$)`
 
 var rules = []rule{
 	{
@@ -34,6 +34,10 @@ var rules = []rule{
 	{
 		name: "base", from: `^~/pkg/(kube|desired|helmdeployer|generated)(/|$)`, forbid: `^~/pkg/(helmdeployer|controllers|agent|cli)(/|$)`,
 		allow: `^~/pkg/$1(/|$)`, because: "what controllers and agent stand on knows neither of them",
+	},
+	{
+		name: "preflight", from: `^~/pkg/preflight(/|$)`, forbid: `^~/pkg/(generated|helmdeployer|controllers|agent|cli)(/|$)`,
+		because: "a look before joining writes nothing, and stands beside both roles",
 	},
 	{
 		name: "controllers", from: `^~/pkg/controllers(/|$)`, forbid: `^~/pkg/(helmdeployer|agent|cli)(/|$)`,

@@ -1,0 +1,62 @@
+package preflight
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of what is shown, in characters: of one text that somebody else chose, and of a whole sentence around such.
+const (
+	maxWord     = 256
+	maxSentence = 1500
+)
+
+// minSecret is the length from which a secret is looked for in other texts: a shorter one would be found in every second
+// word, and tell itself by its absence.
+const minSecret = 6
+
+// credentials look like what a server or a proxy may repeat of a request.
+var credentials = regexp.MustCompile(`eyJ[\w-]+\.[\w-]*\.?[\w-]*|(?i:bearer|basic)\s+[\w+/=.~-]{6,}`)
+
+// clean makes a text that others had a part in fit to be shown.
+func clean(text string, secrets []string) string {
+	for _, secret := range secrets {
+		if len(secret) >= minSecret {
+			text = strings.ReplaceAll(text, secret, "(a credential)")
+		}
+	}
+	text = credentials.ReplaceAllString(text, "(a credential)")
+	return printable(strings.ReplaceAll(text, "\n", "; "), maxSentence) // errors that were joined have line breaks
+}
+
+// word bounds a single text that somebody else chose.
+func word(text string) string { return printable(text, maxWord) }
+
+// printable replaces what a terminal acts on instead of showing it, such as control characters and those that turn the
+// direction of writing, with a question mark, and shows at most limit characters.
+func printable(text string, limit int) string {
+	var shown strings.Builder
+	count := 0
+	for _, r := range text {
+		if count++; count > limit {
+			shown.WriteString("...")
+			break
+		}
+		if r == utf8.RuneError || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+			r = '?'
+		}
+		shown.WriteRune(r)
+	}
+	return shown.String()
+}
+
+// addressText is a URL without user, password, query and fragment.
+func addressText(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return word((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
+}
