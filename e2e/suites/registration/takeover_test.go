@@ -141,7 +141,7 @@ func (a *applicant) getsNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, request)
 	account := names.Account(request.Name, string(request.UID))
-	granted := []string{name, account, names.CredentialAccess(account)}
+	granted := []string{name, account}
 	all := snapshot(t, theWorld.Hub)
 	for key := range all {
 		if slices.Contains(granted, key.Name) || key.Name == a.request.Name && key.Kind != "ClusterRegistration" {
