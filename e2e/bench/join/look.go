@@ -14,10 +14,16 @@ type look struct {
 	entries     int
 	watchEvents float64
 	usage       map[string]bench.Usage
+	// busy is the processor time of the whole machine.
+	busy float64
 }
 
 func (m measurement) look(ctx context.Context) (look, error) {
 	usage, err := m.hub.Usage()
+	if err != nil {
+		return look{}, err
+	}
+	busy, err := bench.BusyCPU()
 	if err != nil {
 		return look{}, err
 	}
@@ -26,7 +32,7 @@ func (m measurement) look(ctx context.Context) (look, error) {
 		return look{}, err
 	}
 	events, err := m.hub.WatchEvents(ctx)
-	return look{at: at, entries: len(m.record.entries), watchEvents: events, usage: usage}, err
+	return look{at: at, entries: len(m.record.entries), watchEvents: events, usage: usage, busy: busy}, err
 }
 
 func (l look) usedSince(earlier look) map[string]bench.Usage {
@@ -37,12 +43,14 @@ func (l look) usedSince(earlier look) map[string]bench.Usage {
 	return out
 }
 
-// coresSince is how many processors each process kept busy since then.
-func (l look) coresSince(earlier look) map[string]float64 {
+// coresSince is how many processors each process kept busy since then, and how many were busy with other things.
+func (l look) coresSince(earlier look) (own map[string]float64, others float64) {
 	seconds := l.at.Sub(earlier.at).Seconds()
-	out := map[string]float64{}
+	own = map[string]float64{}
+	others = (l.busy - earlier.busy) / seconds
 	for name, use := range l.usedSince(earlier) {
-		out[name] = use.CPU / seconds
+		own[name] = use.CPU / seconds
+		others -= own[name]
 	}
-	return out
+	return own, max(0, others)
 }

@@ -3,6 +3,7 @@ package join
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rancher/fleet/e2e/count"
@@ -47,4 +48,14 @@ func (r *record) awaitStillness(ctx context.Context, still time.Duration) error 
 		}
 		return time.Since(since) >= still, seen, nil
 	})
+}
+
+// lastWrite is when the hub wrote last.
+func (r *record) lastWrite() time.Time {
+	for _, e := range slices.Backward(r.entries) {
+		if isHubWrite(e.Key) {
+			return e.Answered
+		}
+	}
+	return time.Time{}
 }

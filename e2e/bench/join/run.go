@@ -45,11 +45,12 @@ type Run struct {
 	Joins int `json:"joins"`
 	// Rate is joins a second, from the first create to the last authenticated list.
 	Rate float64 `json:"rate"`
-	// P50, P99 and Max are of the joins' durations, in seconds; Quiet is how long the hub was busy with them afterwards.
-	P50   float64 `json:"p50"`
-	P99   float64 `json:"p99"`
-	Max   float64 `json:"max"`
-	Quiet float64 `json:"quiet"`
+	// P50, P99 and Max are of the joins' durations, in seconds.
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+	Max float64 `json:"max"`
+	// BusyAfter is how long the hub wrote after the last first heartbeat, in seconds.
+	BusyAfter float64 `json:"busyAfter"`
 	// Looks is how often an agent asked for its credential, on average; Tries how often it sent its request.
 	Looks float64 `json:"looks"`
 	Tries float64 `json:"tries"`
@@ -58,7 +59,10 @@ type Run struct {
 	Use map[string]bench.Usage `json:"use"`
 	// Cores is how many processors they kept busy from the first create to the last heartbeat.
 	Cores map[string]float64 `json:"cores"`
-	Steps []Step             `json:"steps,omitempty"`
+	// CoresOfOthers is how many were busy with nothing of this in that time: where it is not small, the figures are not
+	// those of this machine.
+	CoresOfOthers float64 `json:"coresOfOthers"`
+	Steps         []Step  `json:"steps,omitempty"`
 	// Trace is the join with the median duration.
 	Trace []TraceLine `json:"trace,omitempty"`
 }
@@ -127,14 +131,14 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	if err := m.awaitQuiet(ctx, warmUps+len(outcomes), stillness); err != nil {
 		return Run{}, err
 	}
-	quiet := max(0, time.Since(busy.at)-stillness)
 	after, err := m.look(ctx)
 	if err != nil {
 		return Run{}, err
 	}
 	run := summarize(outcomes, m.record.entries[before.entries:])
-	run.Quiet = quiet.Seconds()
-	run.Use, run.Cores = after.usedSince(before), busy.coresSince(before)
+	run.BusyAfter = max(0, m.record.lastWrite().Sub(busy.at).Seconds())
+	run.Use = after.usedSince(before)
+	run.Cores, run.CoresOfOthers = busy.coresSince(before)
 	run.WatchEventsPerJoin = (after.watchEvents - before.watchEvents) / float64(len(outcomes))
 	return run, profile.Wait()
 }

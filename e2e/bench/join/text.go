@@ -10,7 +10,7 @@ import (
 
 // Print tells a run to people.
 func (r Run) Print(out io.Writer) {
-	fmt.Fprintf(out, "%d joins   rate %.1f/s   p50 %.3f s   p99 %.3f s   max %.3f s   hub quiet after another %.1f s\n", r.Joins, r.Rate, r.P50, r.P99, r.Max, r.Quiet)
+	fmt.Fprintf(out, "%d joins   rate %.1f/s   p50 %.3f s   p99 %.3f s   max %.3f s   hub busy for another %.1f s\n", r.Joins, r.Rate, r.P50, r.P99, r.Max, r.BusyAfter)
 	fmt.Fprintf(out, "writes per join %.2f (beside them: Leases %.2f, Events %.2f, the agent's own %.2f)\n",
 		r.WritesPerJoin, r.LeasesPerJoin, r.EventsPerJoin, r.AgentWritesPerJoin)
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
@@ -21,6 +21,7 @@ func (r Run) Print(out io.Writer) {
 		use := r.Use[name]
 		fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%.0f\t%.0f\n", name, use.CPU, r.Cores[name], use.RSS, use.Peak)
 	}
+	fmt.Fprintf(table, "others\t\t%.2f\n", r.CoresOfOthers)
 	for _, part := range []struct {
 		name  string
 		lines []Line

@@ -1,0 +1,49 @@
+package join
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rancher/fleet/e2e/bench"
+)
+
+// Report is the content of the JSON file.
+type Report struct {
+	Date    time.Time     `json:"date"`
+	Command string        `json:"command"`
+	Machine bench.Machine `json:"machine"`
+	Cells   []Cell        `json:"cells"`
+}
+
+// Cell is one combination of options, and its runs, each on a new hub.
+type Cell struct {
+	// N agents join; where it is 1, each run has several joins, one after the other.
+	N int `json:"n"`
+	// RTTMillis is the round trip between agents and hub, in milliseconds.
+	RTTMillis int `json:"rttMillis"`
+	// StartRate is how many agents start in a second, 0 for all at once.
+	StartRate float64 `json:"startRate,omitempty"`
+	Runs      int     `json:"runs"`
+	// Figures are the runs' numbers; durations are in seconds.
+	Figures map[string]bench.Spread `json:"figures"`
+	// Median is the run with the median of p50, in full.
+	Median Run `json:"median"`
+}
+
+// NewCell puts runs together.
+func NewCell(n int, rtt time.Duration, startRate float64, runs []Run) Cell {
+	cell := Cell{N: n, RTTMillis: int(rtt.Milliseconds()), StartRate: startRate, Runs: len(runs), Figures: map[string]bench.Spread{}}
+	for _, f := range figures() {
+		values := make([]float64, len(runs))
+		for i, run := range runs {
+			values[i] = f.of(run)
+		}
+		cell.Figures[f.key] = bench.SpreadOf(values)
+	}
+	for _, run := range slices.Backward(runs) {
+		if run.P50 == cell.Figures["p50"].Median {
+			cell.Median = run
+		}
+	}
+	return cell
+}
