@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agent/heartbeat"
 	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/register"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -36,15 +38,20 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("the agent's own cluster: %w", err)
 	}
 
+	process, err := processFigures()
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+
 	ctx, cancel := context.WithCancel(ctx)
 	var serving sync.WaitGroup
 	defer serving.Wait()
 	defer cancel()
-	serve(ctx, &serving, o)
+	serve(ctx, &serving, o, process.registry)
 
 	instance := kube.Identity(o.PodName)
 	logrus.WithFields(logrus.Fields{"namespace": o.Namespace, "version": o.Version, "instance": instance}).Info("Agent starts")
-	lead := func(ctx context.Context) error { return work(ctx, client, o, userAgent, instance) }
+	lead := func(ctx context.Context) error { return work(ctx, client, o, userAgent, instance, process.agent) }
 	if !o.LeaderElect {
 		return lead(ctx)
 	}
@@ -53,19 +60,29 @@ func Run(ctx context.Context, o Options) error {
 	return kube.Lead(ctx, client, election, lead)
 }
 
-// registry is that of the process: lasso's figures can be registered once.
-var registry = sync.OnceValue(kube.NewRegistry)
+// figures are those of a process.
+type figures struct {
+	registry *prometheus.Registry
+	agent    *metrics.Metrics
+}
 
-func serve(ctx context.Context, serving *sync.WaitGroup, o Options) {
+// processFigures are there once: lasso's can be registered only once.
+var processFigures = sync.OnceValues(func() (figures, error) {
+	registry := kube.NewRegistry()
+	agent, err := metrics.New(registry)
+	return figures{registry: registry, agent: agent}, err
+})
+
+func serve(ctx context.Context, serving *sync.WaitGroup, o Options, registry *prometheus.Registry) {
 	endpoints := kube.Endpoints{
-		MetricsAddress: o.MetricsAddr, Metrics: kube.MetricsHandler(registry()),
+		MetricsAddress: o.MetricsAddr, Metrics: kube.MetricsHandler(registry),
 		HealthAddress: o.HealthAddr, Health: kube.HealthHandler(nil, nil),
 	}
 	serving.Go(func() { endpoints.Serve(ctx) })
 }
 
 // work is what the leader does.
-func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent, instance string) error {
+func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent, instance string, counted *metrics.Metrics) error {
 	recorder := newRecorder(ctx, client, o.Namespace)
 	defer recorder.stop()
 	supervisor := register.NewSupervisor(register.Config{
@@ -78,6 +95,7 @@ func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent
 		About:     recorder.about,
 		Pace:      o.Pace,
 		Clock:     o.Clock,
+		Metrics:   counted,
 		Work: func(ctx context.Context, session hub.Session, events register.Events) {
 			heartbeat.Run(ctx, session, heartbeat.Options{
 				Interval:        o.HeartbeatInterval,
@@ -88,6 +106,7 @@ func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent
 				Generation:      o.Generation,
 				Clock:           o.Clock,
 				Random:          rand.Float64,
+				Metrics:         counted,
 			}, heartbeat.Listener(events))
 		},
 	})

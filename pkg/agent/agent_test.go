@@ -21,6 +21,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/register"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/kube/metricstest"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -263,6 +264,40 @@ func TestHealthAndMetricsAreServed(t *testing.T) {
 	for _, url := range []string{"http://" + health + "/healthz", "http://" + health + "/readyz", "http://" + metrics + "/metrics"} {
 		eventually(t, url, func() bool { return get(url) == http.StatusOK })
 	}
+}
+
+// The figures are those of the process, which other tests add to.
+func TestAJoinShowsInTheMetrics(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	c := newCluster(t)
+	c.putBootstrap(h.Bootstrap())
+	process, err := processFigures()
+	require.NoError(t, err)
+	value := func(name, result string) float64 {
+		for _, m := range metricstest.Scrape(t, process.registry)[name].GetMetric() {
+			if len(m.GetLabel()) == 0 || m.GetLabel()[0].GetValue() == result {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+		return 0
+	}
+	registered, sent := value("fleet_agent_handshakes_total", "registered"), value("fleet_agent_heartbeats_total", "sent")
+	began := time.Now()
+	c.start("agent-0", unchanged)
+
+	eventually(t, "two heartbeats", func() bool { return value("fleet_agent_heartbeats_total", "sent") >= sent+2 })
+	assert.InDelta(t, registered+1, value("fleet_agent_handshakes_total", "registered"), 0)
+	assert.Greater(t, value("fleet_agent_credential_expiry_timestamp_seconds", ""), float64(began.Unix()))
+	assert.GreaterOrEqual(t, value("fleet_agent_last_contact_timestamp_seconds", ""), float64(began.Unix()))
+
+	failed := value("fleet_agent_heartbeats_total", "failed")
+	h.Guard("outage", func(call apitest.Call) int {
+		if call.Resource == hubtest.Leases {
+			return http.StatusInternalServerError
+		}
+		return 0
+	})
+	eventually(t, "a failure", func() bool { return value("fleet_agent_heartbeats_total", "failed") > failed })
 }
 
 func TestOptionsThatCannotBeAreRefused(t *testing.T) {

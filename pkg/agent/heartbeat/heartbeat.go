@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/pace"
 	"github.com/rancher/fleet/pkg/config"
 )
@@ -22,6 +23,8 @@ type Options struct {
 
 	Clock  clock.Clock
 	Random pace.Random
+	// Metrics are nil where nothing is counted.
+	Metrics *metrics.Metrics
 }
 
 // Listener hears what the heartbeat learns of the credential. Its functions must not block.

@@ -37,12 +37,15 @@ func (b *beat) once(ctx context.Context) time.Duration {
 		return b.options.Interval
 	}
 	if err != nil {
+		b.options.Metrics.HeartbeatFailed()
 		if hub.AnswerOf(err) == hub.Unauthorized {
 			b.listener.Refused()
 		}
 		return b.trouble.failed(fmt.Errorf("Lease %s/%s: %w", b.session.DeploymentNamespace, names.HeartbeatLease, err))
 	}
 	b.trouble.passed()
+	b.options.Metrics.HeartbeatSent()
+	b.options.Metrics.Contact(b.options.Clock.Now())
 	b.lookForRenewal(ctx)
 	return pace.Jitter(b.options.Interval, b.options.Random)
 }

@@ -40,5 +40,6 @@ func (r *report) once(ctx context.Context) time.Duration {
 		return r.trouble.failed(fmt.Errorf("Cluster %s/%s: %w", r.session.Workspace, r.session.Cluster, err))
 	}
 	r.trouble.passed()
+	r.options.Metrics.Contact(r.options.Clock.Now())
 	return pace.Jitter(r.options.CheckinInterval, r.options.Random)
 }

@@ -57,6 +57,7 @@ func (s *Supervisor) startWork(ctx context.Context) {
 		Refused: func() { offer(s.refused, key) },
 		Renewed: func(token string) { offer(s.renewed, renewedToken{key: key, token: token}) },
 	}
+	s.Metrics.Credential(session.Expires)
 	s.work = launch(ctx, key, func(ctx context.Context) struct{} {
 		defer session.Close()
 		s.Work(ctx, session, events)
@@ -90,7 +91,7 @@ func (s *Supervisor) startHandshake(ctx context.Context, anew bool) error {
 	h := &handshake{
 		order: s.bootstrap.order, store: s.store, report: s.report,
 		self:      self{Hostname: s.Hostname, Version: s.Version},
-		userAgent: s.UserAgent, pace: s.Pace, clock: s.Clock, random: s.Random,
+		userAgent: s.UserAgent, pace: s.Pace, clock: s.Clock, random: s.Random, metrics: s.Metrics,
 	}
 	id := s.bootstrap.id
 	s.handshake = launch(ctx, id, func(ctx context.Context) handshakeResult {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/pace"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -38,6 +39,7 @@ type handshake struct {
 	pace      Pace
 	clock     clock.Clock
 	random    pace.Random
+	metrics   *metrics.Metrics
 
 	hub *hub.Client
 	id  registration.Identity
@@ -48,6 +50,7 @@ type handshake struct {
 func (h *handshake) run(ctx context.Context) (stored, error) {
 	client, err := hub.Dial(h.order.kubeconfig, h.order.settings.TLSMode, h.userAgent)
 	if err != nil {
+		h.metrics.Handshake(metrics.Failed)
 		return stored{}, err
 	}
 	h.hub = client
@@ -55,12 +58,9 @@ func (h *handshake) run(ctx context.Context) (stored, error) {
 
 	backoff := h.backoff()
 	for {
-		a, err := h.prepare(ctx)
-		if err == nil {
-			var c stored
-			if c, err = h.attempt(ctx, a); err == nil || errors.Is(err, errTokenRefused) {
-				return c, err
-			}
+		c, err := h.once(ctx)
+		if err == nil || errors.Is(err, errTokenRefused) {
+			return c, err
 		}
 		if ctx.Err() != nil {
 			return stored{}, ctx.Err()
@@ -75,6 +75,39 @@ func (h *handshake) run(ctx context.Context) (stored, error) {
 			}
 		}
 	}
+}
+
+// once is one attempt, and counts how it ended.
+func (h *handshake) once(ctx context.Context) (c stored, err error) {
+	a, err := h.prepare(ctx)
+	if err == nil {
+		c, err = h.attempt(ctx, a)
+	}
+	if err == nil {
+		h.metrics.Contact(h.clock.Now())
+	}
+	if err == nil || ctx.Err() == nil {
+		h.metrics.Handshake(resultOf(err))
+	}
+	return c, err
+}
+
+func resultOf(err error) metrics.Result {
+	switch {
+	case err == nil:
+		return metrics.Registered
+	case errors.Is(err, errTokenRefused):
+		return metrics.TokenRefused
+	case errors.Is(err, errRequestGone):
+		return metrics.RequestGone
+	case errors.Is(err, errNeverGranted):
+		return metrics.NeverGranted
+	case errors.Is(err, errUnanswered):
+		return metrics.Unanswered
+	case errors.Is(err, registration.ErrNotForUs):
+		return metrics.NotForUs
+	}
+	return metrics.Failed
 }
 
 // endsRequest says whether it is of no use to go on with the same request.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/pace"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	// Work is what the agent does with a credential. It runs until its context ends; there is one at a time. It is started
 	// anew with a session of its own whenever another credential is to be used.
 	Work func(ctx context.Context, session hub.Session, events Events)
+	// Metrics are nil where nothing is counted.
+	Metrics *metrics.Metrics
 
 	Pace   Pace
 	Clock  clock.WithTicker
@@ -76,7 +79,7 @@ type Supervisor struct {
 	trouble   pace.Backoff
 }
 
-// NewSupervisor needs every field of the configuration but Pace, Clock and Random.
+// NewSupervisor needs every field of the configuration but Metrics, Pace, Clock and Random.
 func NewSupervisor(c Config) *Supervisor {
 	c.Pace = c.Pace.withDefaults()
 	if c.Clock == nil {
