@@ -1,0 +1,41 @@
+package telemetry
+
+import (
+	"time"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+var tokenRow = row{condition: fleet.TokenConditionReady, quiet: tokenWaits}
+
+// tokenNews is what a change of a registration token is worth; before is nil for a new one, after for one that is gone.
+func tokenNews(before, after *fleet.ClusterRegistrationToken, now time.Time) []announcement {
+	switch {
+	case after == nil:
+		return tokenEnd(before, now)
+	case after.DeletionTimestamp != nil:
+		return nil
+	case before == nil:
+		before = &fleet.ClusterRegistrationToken{}
+	}
+	return told(tokenRow.news(aboutToken(after), before.Status.Conditions, after.Status.Conditions))
+}
+
+// tokenEnd tells that a token of a person has ended. Those that the hub makes for an import come and go with it.
+func tokenEnd(t *fleet.ClusterRegistrationToken, now time.Time) []announcement {
+	if t.Status.Expires == nil || now.Before(t.Status.Expires.Time) || isImportToken(t) {
+		return nil
+	}
+	return []announcement{{event: warning(aboutToken(t), reasonTokenExpired,
+		"spec.ttl is over: the token can no longer be used to register; clusters that have registered with it are not touched")}}
+}
+
+func isImportToken(t *fleet.ClusterRegistrationToken) bool {
+	for _, ref := range t.OwnerReferences {
+		if ref.Kind == clusterKind && t.Name == names.ImportToken(ref.Name) {
+			return true
+		}
+	}
+	return false
+}
