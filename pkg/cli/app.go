@@ -32,7 +32,7 @@ func Main(ctx context.Context, args []string) int {
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	app := newApp(out, errOut)
-	err := app.RunContext(ctx, withRole(args))
+	err := app.RunContext(ctx, flagsFirst(app.Commands, withRole(args)))
 	if err == nil {
 		return 0
 	}
@@ -63,20 +63,25 @@ func withRole(args []string) []string {
 
 func newApp(out, errOut io.Writer) *cli.App {
 	app := &cli.App{
-		Name:                 "fleet",
-		HelpName:             "fleet",
-		Usage:                "register clusters with a hub and keep them managed",
-		Version:              fmt.Sprintf("%s (%s)", version.Version, version.Commit),
-		Writer:               out,
-		ErrWriter:            errOut,
-		EnableBashCompletion: true,
-		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         mistyped,
-		Action:               needsCommand,
+		Name:           "fleet",
+		HelpName:       "fleet",
+		Usage:          "register clusters with a hub and keep them managed",
+		Version:        fmt.Sprintf("%s (%s)", version.Version, version.Commit),
+		Writer:         out,
+		ErrWriter:      errOut,
+		ExitErrHandler: func(*cli.Context, error) {},
+		OnUsageError:   mistyped,
+		Action:         needsCommand,
+		// A flag that is given several times has no list in one word: client IDs may have commas.
+		DisableSliceFlagSeparator: true,
 		Commands: []*cli.Command{
 			controllerCommand(),
 			agentCommand(),
 			clusterCommand(),
+			tokenCommand(),
+			registrationCommand(),
+			completionCommand(),
+			completeCommand(),
 			versionCommand(),
 		},
 	}

@@ -20,7 +20,7 @@ var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func listed(t *testing.T, clusters []fleet.Cluster, beats map[string]time.Time) []string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, printClusters(&out, hubState{clusters: clusters, beats: beats}, "", now))
+	require.NoError(t, printClusters(&out, clusterRows(hubState{clusters: clusters, beats: beats}), "", now))
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 }
 

@@ -34,6 +34,9 @@ func TestARequestThatIsNotGrantedIsShownOnItsCluster(t *testing.T) {
 		requestThat("two", corev1.ConditionFalse, func(r *fleet.ClusterRegistration) { r.Spec.ClientID = "client" }),
 		requestThat("three", corev1.ConditionTrue, func(r *fleet.ClusterRegistration) { r.Status.ClusterName = "granted" }),
 		requestThat("four", corev1.ConditionFalse, func(*fleet.ClusterRegistration) {}),
+		requestThat("five", corev1.ConditionFalse, func(r *fleet.ClusterRegistration) {
+			r.Status.ClusterName, r.Status.Conditions[0].Reason = "named", "Denied" // nobody waits for it
+		}),
 	})
 	assert.Equal(t, map[string]string{
 		"ws/named":     "request one: IdentityConflict",
@@ -41,13 +44,13 @@ func TestARequestThatIsNotGrantedIsShownOnItsCluster(t *testing.T) {
 	}, refused)
 
 	var out bytes.Buffer
-	require.NoError(t, printClusters(&out, hubState{clusters: clusters[:1], refused: map[string]string{"ws/named": "request one: IdentityConflict"}}, "", time.Now()))
+	require.NoError(t, printClusters(&out, clusterRows(hubState{clusters: clusters[:1], refused: map[string]string{"ws/named": "request one: IdentityConflict"}}), "", time.Now()))
 	assert.Contains(t, out.String(), "request one: IdentityConflict")
 	assert.NotContains(t, out.String(), "first heartbeat", "the cause, and not what follows from it")
 }
 
 func TestAnEmptyListSaysWhereItLooked(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, printClusters(&out, hubState{}, "nope", time.Now()))
+	require.NoError(t, printClusters(&out, nil, "nope", time.Now()))
 	assert.Equal(t, "There are no clusters in workspace nope.\n", out.String())
 }

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/rancher/fleet/pkg/explain"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+// shownRequests is how many requests the text has; all are in JSON and YAML.
+const shownRequests = 5
+
+// joinedBy are the ways of joining in words.
+var joinedBy = map[string]string{
+	registration.JoinedByManager: "joined by the hub's import",
+	registration.JoinedByAgent:   "joins by its agent",
+	registration.JoinedLocally:   "the hub itself",
+}
+
+// printExplanation tells for people. All texts of others come in a form that may be shown.
+func printExplanation(out io.Writer, e explain.Explanation, now time.Time) error {
+	text := &explainText{out: out, now: now}
+	text.head(e)
+	text.steps(e.Steps)
+	text.identity(e.Identity)
+	text.expiries(e.Expiries)
+	text.requests(e.Requests)
+	text.troubles(e)
+	text.unknown(e.Unknown)
+	return text.err
+}
+
+type explainText struct {
+	out io.Writer
+	now time.Time
+	err error
+}
+
+func (t *explainText) line(format string, args ...any) {
+	if _, err := fmt.Fprintf(t.out, format+"\n", args...); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *explainText) head(e explain.Explanation) {
+	what := "Cluster"
+	if !e.Exists {
+		what = "There is no Cluster yet:"
+	}
+	t.line("%s %s/%s: %s, %s", what, e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
+	if e.WaitsFor != "" {
+		t.line("Waits for: %s", e.WaitsFor)
+	}
+	t.line("Next: %s\n", e.Next)
+}
+
+func (t *explainText) steps(steps []explain.Step) {
+	t.table(func(table io.Writer) {
+		fmt.Fprintln(table, "STEP\tSTATE\tSINCE\tAGE\tDETAIL")
+		for _, s := range steps {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Step, s.State, clock(s.Since), ago(s.Since, t.now), orDash(reasoned(s.Reason, s.Detail)))
+		}
+	})
+}
+
+func (t *explainText) table(rows func(io.Writer)) {
+	if err := columns(t.out, rows); err != nil && t.err == nil {
+		t.err = err
+	}
+}
+
+func (t *explainText) identity(id *explain.Identity) {
+	if id == nil {
+		return
+	}
+	t.line("\nIdentity")
+	t.table(func(table io.Writer) {
+		if id.PinnedKey != "" {
+			fmt.Fprintf(table, "  bound to\tkey %s of cluster %s\n", id.PinnedKey, orDash(id.PinnedCluster))
+		} else {
+			fmt.Fprintf(table, "  bound to\tno key\n")
+		}
+		if id.Instance != "" {
+			fmt.Fprintf(table, "  heartbeats\tof pod %s, key %s, token %s\n", id.Instance, orDash(id.Key), id.Token)
+		}
+		if id.Note != "" {
+			fmt.Fprintf(table, "  note\t%s\n", id.Note)
+		}
+	})
+}
+
+func (t *explainText) expiries(list []explain.Expiry) {
+	if len(list) == 0 {
+		return
+	}
+	t.line("\nWhat ends some day")
+	t.table(func(table io.Writer) {
+		for _, x := range list {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", x.What, t.end(x), x.Note)
+			if x.Fingerprint != "" {
+				fmt.Fprintf(table, "  \tSHA-256 %s\t\n", x.Fingerprint)
+			}
+		}
+	})
+}
+
+func (t *explainText) end(x explain.Expiry) string {
+	switch {
+	case x.Expires == nil:
+		return "has no end"
+	case !x.Expires.After(t.now):
+		return fmt.Sprintf("ended %s, %s ago", clock(x.Expires), duration.HumanDuration(t.now.Sub(x.Expires.Time)))
+	}
+	text := fmt.Sprintf("ends %s, in %s", clock(x.Expires), duration.HumanDuration(x.Expires.Sub(t.now)))
+	if x.Renewal != nil {
+		text += ", renewed from " + clock(x.Renewal) + " on"
+	}
+	return text
+}
+
+func (t *explainText) requests(list []explain.Request) {
+	if len(list) == 0 {
+		return
+	}
+	t.line("\nRequests that are not granted")
+	for i, r := range list {
+		if i == shownRequests {
+			t.line("  and %d more", len(list)-i)
+			return
+		}
+		t.line("  %s, %s old: %s", r.Name, ago(r.Created, t.now), reasoned(r.Reason, r.Message))
+		t.line("    %s", claims(r))
+		t.line("    ended by: %s", r.EndedBy)
+		for _, command := range r.Commands {
+			t.line("    $ %s", command)
+		}
+	}
+}
+
+// claims is what a request says of who sent it.
+func claims(r explain.Request) string {
+	said := []string{"client " + r.ClientID, "key " + orDash(r.KeyFingerprint), "cluster UID " + orDash(r.ClusterUID)}
+	if r.Token != "" {
+		said = append(said, "token "+r.Token)
+	}
+	if r.Requester != "" {
+		said = append(said, "sent by "+r.Requester)
+	}
+	return strings.Join(said, ", ")
+}
+
+func (t *explainText) troubles(e explain.Explanation) {
+	tell := func(who string, trouble *explain.Trouble) {
+		if trouble != nil {
+			t.line("\nLast error of the %s, %s ago, from %s:\n  %s", who, ago(trouble.Time, t.now), trouble.From, reasoned(trouble.Reason, trouble.Message))
+		}
+	}
+	tell("hub", e.HubError)
+	tell("agent", e.AgentError)
+	if len(e.Warnings) == 0 {
+		return
+	}
+	t.line("\nWarnings of the hub")
+	t.table(func(table io.Writer) {
+		for _, w := range e.Warnings {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", clock(&w.Time), w.About, reasoned(w.Reason, w.Message))
+		}
+	})
+}
+
+func (t *explainText) unknown(list []string) {
+	if len(list) == 0 {
+		return
+	}
+	t.line("\nUnknown")
+	for _, u := range list {
+		t.line("  %s", u)
+	}
+}
+
+func reasoned(reason, message string) string {
+	switch {
+	case reason == "":
+		return message
+	case message == "":
+		return reason
+	}
+	return reason + ": " + message
+}
+
+func clock(at *metav1.Time) string {
+	if at.IsZero() {
+		return "-"
+	}
+	return at.UTC().Format(time.RFC3339)
+}
