@@ -1,22 +1,14 @@
 package preflight
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
-
-// maxAgents bounds how many agents of a cluster are looked at.
-const maxAgents = 5
 
 // resident is an agent that is on a cluster already.
 type resident struct {
@@ -27,116 +19,26 @@ type resident struct {
 	by string
 	// reportsTo is the hub of its credential, as the Cluster of that name; joins the hub that it has been told to join.
 	reportsTo, as, joins string
+	// marked says that an import has left its mark on the namespace; mark is what that says, zero where it cannot be read.
+	marked bool
+	mark   registration.AgentOwner
 	// unread says that its secrets may not be read.
 	unread bool
 }
 
-// residents looks for agents: in a namespace, and by their Deployment everywhere, where that may be listed.
-func (c *caller) residents(ctx context.Context, namespace string) ([]resident, error) {
-	ctx, cancel := c.deadline(ctx)
-	defer cancel()
-	found := map[string]*appsv1.Deployment{namespace: nil}
-	order := []string{namespace}
-	list, err := c.clients.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-		FieldSelector: "metadata.name=" + names.AgentDeployment, Limit: maxAgents,
-	})
-	switch {
-	case err == nil:
-		for i := range list.Items {
-			d := &list.Items[i]
-			if d.Name != names.AgentDeployment || len(order) > maxAgents {
-				continue
-			}
-			if _, known := found[d.Namespace]; !known {
-				order = append(order, d.Namespace)
-			}
-			found[d.Namespace] = d
-		}
-	case apierrors.IsForbidden(err):
-		d, err := c.clients.AppsV1().Deployments(namespace).Get(ctx, names.AgentDeployment, metav1.GetOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return nil, err
-		}
-		if err == nil {
-			found[namespace] = d
-		}
-	default:
-		return nil, err
+// thisHub is what is known of the hub that the cluster is to join.
+type thisHub struct{ address, uid string }
+
+// owns says whether an agent is this hub's, as far as that can be seen.
+func (h thisHub) owns(r resident) bool {
+	if r.marked && h.uid != "" {
+		return r.mark.Hub == h.uid
 	}
-	var out []resident
-	for _, place := range order {
-		r, err := c.resident(ctx, place, found[place])
-		if err != nil {
-			return nil, err
-		}
-		if r.runs || r.reportsTo != "" || r.joins != "" {
-			out = append(out, r)
-		}
-	}
-	return out, nil
+	return h.address != "" && sameAddress(r.hub(), h.address)
 }
 
-// resident reads what an agent knows of its hub. Its tokens are left where they are.
-func (c *caller) resident(ctx context.Context, namespace string, deployment *appsv1.Deployment) (resident, error) {
-	r := resident{namespace: namespace, runs: deployment != nil}
-	if deployment != nil {
-		r.by = installerOf(deployment)
-	}
-	credential, err := c.secret(ctx, namespace, names.AgentCredentialStore)
-	if err != nil {
-		if apierrors.IsForbidden(err) {
-			r.unread = true
-			return r, nil
-		}
-		return r, err
-	}
-	if credential != nil {
-		r.reportsTo = "a hub that its credential does not tell"
-		if cfg, err := kube.ParseKubeconfig(credential.Data[registration.KeyKubeconfig]); err == nil {
-			r.reportsTo = cfg.Host
-		}
-		r.as = string(credential.Data[registration.KeyClusterNamespace]) + "/" + string(credential.Data[registration.KeyClusterName])
-	}
-	bootstrap, err := c.secret(ctx, namespace, names.AgentBootstrapSecret)
-	if err != nil && !apierrors.IsForbidden(err) {
-		return r, err
-	}
-	if bootstrap != nil {
-		r.joins = "a hub that its bootstrap secret does not tell"
-		if b, err := registration.ParseBootstrap(bootstrap.Data); err == nil {
-			r.joins = b.APIServerURL
-		}
-	}
-	return r, nil
-}
-
-func (c *caller) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	secret, err := c.clients.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return secret, nil
-}
-
-// installerOf says what put an agent there.
-func installerOf(d *appsv1.Deployment) string {
-	if release := d.Annotations["meta.helm.sh/release-name"]; release != "" {
-		return "Helm release " + word(release)
-	}
-	for key := range d.Annotations {
-		if strings.HasPrefix(key, names.ApplyPrefix) {
-			return "a hub"
-		}
-	}
-	return ""
-}
-
-// decideAgents judges the agents that are on a cluster. hub is the address of the hub that the cluster is to join, where it
-// is known.
-func decideAgents(found []resident, err error, hub string) finding {
+// decideAgents judges the agents that are on a cluster.
+func decideAgents(found []resident, err error, hub thisHub) finding {
 	if err != nil {
 		if apierrors.IsForbidden(err) {
 			return skip("the account may not look")
@@ -147,10 +49,10 @@ func decideAgents(found []resident, err error, hub string) finding {
 		return fine("there is none")
 	}
 	var lines []string
-	ours := hub != ""
+	ours := true
 	for _, r := range found {
 		lines = append(lines, r.String())
-		ours = ours && sameAddress(r.hub(), hub)
+		ours = ours && hub.owns(r)
 	}
 	text := strings.Join(lines, "; ")
 	if ours {
@@ -180,6 +82,12 @@ func (r resident) String() string {
 	}
 	if r.joins != "" {
 		text += ", which is to join " + shownAddress(r.joins)
+	}
+	switch {
+	case r.marked && r.mark.Name == "":
+		text += "; its namespace has a mark that cannot be read"
+	case r.marked:
+		text += fmt.Sprintf("; its namespace is marked as that of Cluster %s/%s of the hub whose kube-system has UID %s", r.mark.Namespace, r.mark.Name, r.mark.Hub)
 	}
 	if r.unread {
 		text += "; its secrets may not be read"

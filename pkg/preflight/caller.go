@@ -30,6 +30,8 @@ type caller struct {
 
 // newCaller makes the clients for a config. Nothing is sent yet. Close it after use.
 func newCaller(cfg *rest.Config, limit time.Duration) (*caller, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1 // what is asked is bounded here, and the server has its own limits
 	client, err := rest.HTTPClientFor(cfg)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)

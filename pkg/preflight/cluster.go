@@ -53,7 +53,7 @@ func checkCluster(ctx context.Context, l *ledger, b registration.Bootstrap, o Op
 	l.after(CheckClusterVersion, answered, func() finding { return decideVersion(t.body) })
 	l.after(CheckClusterAgent, asked, func() finding {
 		found, err := c.residents(ctx, namespace)
-		return decideAgents(found, err, b.APIServerURL)
+		return decideAgents(found, err, thisHub{address: b.APIServerURL})
 	})
 }
 

@@ -25,7 +25,7 @@ const secretText = "s3cret-that-nobody-may-see"
 const name = "hub.example.test"
 
 // kubeconfig has a token, unless change says otherwise.
-func kubeconfig(t *testing.T, server string, ca []byte, change ...func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) []byte {
+func kubeconfig(t testing.TB, server string, ca []byte, change ...func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) []byte {
 	t.Helper()
 	cluster := &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
 	user := &clientcmdapi.AuthInfo{Token: secretText}
@@ -54,7 +54,7 @@ func importToken(l life) string {
 }
 
 // values are those of a token, with more beside them.
-func values(t *testing.T, server string, ca []byte, token string, more map[string]any) []byte {
+func values(t testing.TB, server string, ca []byte, token string, more map[string]any) []byte {
 	t.Helper()
 	document, err := registration.Bootstrap{
 		APIServerURL: server, APIServerCA: ca, ClusterNamespace: "fleet-default", Token: token, TokenName: "edge",
@@ -98,12 +98,17 @@ func look(t *testing.T, document []byte, o Options) Report {
 // check finds a check of a report.
 func check(t *testing.T, r Report, name string) Check {
 	t.Helper()
+	c := find(r, name)
+	require.NotEmpty(t, c.Name, "there is no check %s", name)
+	return c
+}
+
+func find(r Report, name string) Check {
 	for _, c := range r.Checks {
 		if c.Name == name {
 			return c
 		}
 	}
-	require.Fail(t, "there is no check "+name)
 	return Check{}
 }
 

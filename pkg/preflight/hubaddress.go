@@ -24,6 +24,8 @@ type hubSettings struct {
 	url   string
 	ca    []byte
 	mode  string
+	// uid is that of its namespace kube-system, empty where that may not be read.
+	uid string
 }
 
 // settingsOfHub reads a hub's configuration.
@@ -53,6 +55,9 @@ func settingsOfHub(ctx context.Context, o Options) hubSettings {
 	if err != nil {
 		s.err = errors.New("the configuration of the hub cannot be read")
 		return s
+	}
+	if system, err := c.clients.CoreV1().Namespaces().Get(ctx, metav1.NamespaceSystem, metav1.GetOptions{}); err == nil {
+		s.uid = string(system.UID)
 	}
 	s.url, s.ca, s.mode = parsed.APIServerURL, parsed.APIServerCA, parsed.AgentTLSMode
 	return s

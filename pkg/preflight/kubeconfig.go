@@ -32,7 +32,7 @@ func checkKubeconfig(ctx context.Context, in Input, o Options) Report {
 	})
 	l.after(CheckAgent, asked, func() finding {
 		found, err := c.residents(ctx, namespace)
-		return decideAgents(found, err, cmp.Or(in.ServerURL, hub.url))
+		return decideAgents(found, err, thisHub{address: cmp.Or(in.ServerURL, hub.url), uid: hub.uid})
 	})
 	l.record(CheckHubAddress, decideHubAddress(in, hub))
 	return l.report

@@ -42,6 +42,7 @@ func importNeeds(namespace string) []need {
 	needs := []need{
 		{verb: "get", resource: "namespaces", name: "kube-system"},
 		{verb: "get", resource: "namespaces", name: namespace},
+		{verb: "patch", resource: "namespaces", name: namespace},
 		{verb: "create", resource: "namespaces"},
 	}
 	applied := []string{"list", "create", "get", "patch", "delete"}
