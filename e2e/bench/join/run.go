@@ -209,7 +209,7 @@ func summarize(outcomes []Outcome, entries []count.Entry) Run {
 		Tries: float64(tries) / n,
 
 		Traffic: trafficOf(entries, len(outcomes)),
-		Steps:   steps(joins),
+		Steps:   steps(joins, entries),
 		Trace:   trace(outcomes, joins),
 	}
 }

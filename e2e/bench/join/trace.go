@@ -31,11 +31,13 @@ type TraceLine struct {
 	Code int     `json:"code"`
 }
 
-// milestone picks the requests that reach a point. With last, the last of them does, else the first.
+// milestone picks the requests that reach a point. With last, the last of them does, else the first. A shared one may be
+// reached for several joins by one request, the first after the milestone before it.
 type milestone struct {
-	name string
-	last bool
-	is   func(e count.Entry) bool
+	name   string
+	last   bool
+	shared bool
+	is     func(e count.Entry) bool
 }
 
 // milestones are in the order of the handshake.
@@ -51,7 +53,7 @@ var milestones = []milestone{
 		return answered(e) && e.Resource == "serviceaccounts" && e.Subresource == "token"
 	}},
 	{name: "the credential Secret is written", is: wrote(false, "create", "secrets", stage.RegistrationNamespace)},
-	{name: "the import account may read it", last: true, is: wrote(false, "create", "rolebindings", stage.RegistrationNamespace)},
+	{name: "the import account may read it", shared: true, is: givesAccess},
 	{name: "the agent has it", is: func(e count.Entry) bool {
 		return isAgents(e.Key) && answered(e) && e.Verb == "get" && e.Resource == "secrets"
 	}},
@@ -73,6 +75,11 @@ func wrote(byAgent bool, verb, resource, namespace string) func(count.Entry) boo
 	}
 }
 
+// givesAccess matches what lets an import account read a credential Secret.
+func givesAccess(e count.Entry) bool {
+	return answered(e) && e.Write() && (e.Resource == "roles" || e.Resource == "rolebindings") && e.Namespace == stage.RegistrationNamespace
+}
+
 // byJoin sorts the requests of the hub to the joins that they belong to, each list in the order of arrival.
 func byJoin(outcomes []Outcome, entries []count.Entry) [][]count.Entry {
 	joinOf := map[string]int{}
@@ -91,24 +98,37 @@ func byJoin(outcomes []Outcome, entries []count.Entry) [][]count.Entry {
 		}
 	}
 	for _, list := range out {
-		slices.SortStableFunc(list, func(a, b count.Entry) int { return a.Received.Compare(b.Received) })
+		byArrival(list)
 	}
 	return out
+}
+
+func byArrival(list []count.Entry) {
+	slices.SortStableFunc(list, func(a, b count.Entry) int { return a.Received.Compare(b.Received) })
 }
 
 // stem is the part of a request's name that names derived from it keep; nobody can guess it, so it is enough.
 func stem(name string) string { return name[:min(len(name), 40)] }
 
-// steps says when the joins reached each milestone.
-func steps(joins [][]count.Entry) []Step {
+// steps says when the joins reached each milestone; all are the requests of the hub.
+func steps(joins [][]count.Entry, all []count.Entry) []Step {
+	common := slices.Clone(all)
+	byArrival(common)
 	reached := make([][]time.Duration, len(milestones))
-	for _, entries := range joins {
-		if len(entries) == 0 {
+	for _, own := range joins {
+		if len(own) == 0 {
 			continue
 		}
+		var at time.Time
 		for i, m := range milestones {
-			if at, ok := m.reached(entries); ok {
-				reached[i] = append(reached[i], at.Sub(entries[0].Received))
+			entries := own
+			if m.shared {
+				first, _ := slices.BinarySearchFunc(common, at, func(e count.Entry, at time.Time) int { return e.Received.Compare(at) })
+				entries = common[first:]
+			}
+			var ok bool
+			if at, ok = m.reached(entries); ok {
+				reached[i] = append(reached[i], at.Sub(own[0].Received))
 			}
 		}
 	}
