@@ -33,6 +33,10 @@ type Listener struct {
 	Refused func()
 	// Renewed is called with a token that the hub made to follow the one in use, at each beat until the session ends.
 	Renewed func(token string)
+	// Failing is called with each beat that fails after some have failed before, Beating with the first that goes through
+	// again.
+	Failing func(err error)
+	Beating func()
 }
 
 // Run beats until the context ends.

@@ -38,6 +38,7 @@ type agent struct {
 	mu      sync.Mutex
 	refused int
 	renewed []string
+	told    []string
 }
 
 const day = 24 * time.Hour
@@ -69,6 +70,8 @@ func start(t *testing.T, h *hubtest.Hub, change func(*Options)) *agent {
 		Run(ctx, a.session, o, Listener{
 			Refused: func() { a.mu.Lock(); a.refused++; a.mu.Unlock() },
 			Renewed: func(token string) { a.mu.Lock(); a.renewed = append(a.renewed, token); a.mu.Unlock() },
+			Failing: func(err error) { a.mu.Lock(); a.told = append(a.told, err.Error()); a.mu.Unlock() },
+			Beating: func() { a.mu.Lock(); a.told = append(a.told, "beating"); a.mu.Unlock() },
 		})
 	}()
 	t.Cleanup(func() {
@@ -89,6 +92,13 @@ func (a *agent) renewals() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]string(nil), a.renewed...)
+}
+
+// heard is what was told of failures and their end.
+func (a *agent) heard() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]string(nil), a.told...)
 }
 
 // idle waits until both loops wait for the clock.
@@ -218,6 +228,28 @@ func TestFailuresAreTriedAgainMoreAndMoreSlowly(t *testing.T) {
 	h.Guard("down", nil)
 	a.pass(time.Minute)
 	assert.Equal(t, 1, a.beats())
+}
+
+// T12: people are told why the hub hears nothing, but not of a moment's trouble, and that it is over.
+func TestTroubleThatLastsIsTold(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	a := start(t, h, unchanged)
+	a.idle()
+	h.Guard("down", func(c apitest.Call) int { return http.StatusServiceUnavailable })
+	a.pass(time.Minute)
+	a.pass(time.Second)
+	a.pass(2 * time.Second)
+	assert.Empty(t, a.heard(), "three failures in a row are a moment")
+	a.pass(4 * time.Second)
+	require.Len(t, a.heard(), 1)
+	assert.Contains(t, a.heard()[0], "Lease "+hubtest.Namespace)
+	a.pass(8 * time.Second)
+	assert.Len(t, a.heard(), 2, "each is told; who hears it knows what is news")
+	h.Guard("down", nil)
+	a.pass(16 * time.Second)
+	a.pass(time.Minute)
+	assert.Equal(t, "beating", a.heard()[2])
+	assert.Len(t, a.heard(), 3)
 }
 
 func TestA401IsReported(t *testing.T) {

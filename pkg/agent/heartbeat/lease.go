@@ -41,7 +41,15 @@ func (b *beat) once(ctx context.Context) time.Duration {
 		if hub.AnswerOf(err) == hub.Unauthorized {
 			b.listener.Refused()
 		}
-		return b.trouble.failed(fmt.Errorf("Lease %s/%s: %w", b.session.DeploymentNamespace, names.HeartbeatLease, err))
+		err = fmt.Errorf("Lease %s/%s: %w", b.session.DeploymentNamespace, names.HeartbeatLease, err)
+		pause := b.trouble.failed(err)
+		if b.trouble.lasting() {
+			b.listener.Failing(err)
+		}
+		return pause
+	}
+	if b.trouble.lasting() {
+		b.listener.Beating()
 	}
 	b.trouble.passed()
 	b.options.Metrics.HeartbeatSent()

@@ -20,6 +20,12 @@ type trouble struct {
 	count   uint
 }
 
+// tellAfter is how many failures in a row are more than a moment's trouble, such as a hub that restarts.
+const tellAfter = 4
+
+// lasting says that people should hear of it.
+func (t *trouble) lasting() bool { return t.count >= tellAfter }
+
 func newTrouble(what string, log *logrus.Entry, o Options) trouble {
 	return trouble{what: what, log: log, backoff: pace.Backoff{First: firstRetry, Max: o.Interval, Random: o.Random}}
 }

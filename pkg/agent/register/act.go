@@ -53,9 +53,12 @@ func (s *Supervisor) startWork(ctx context.Context) {
 		s.report.warning(topicCredential, EventCredentialInvalid, err.Error(), "The stored credential cannot be used: "+err.Error())
 		return
 	}
+	server := s.held.stored.server
 	events := Events{
 		Refused: func() { offer(s.refused, key) },
 		Renewed: func(token string) { offer(s.renewed, renewedToken{key: key, token: token}) },
+		Failing: func(err error) { s.report.heartbeatFails(server, err) },
+		Beating: func() { s.report.settled(topicHeartbeat) },
 	}
 	s.Metrics.Credential(session.Expires)
 	s.work = launch(ctx, key, func(ctx context.Context) struct{} {
@@ -140,6 +143,7 @@ func (s *Supervisor) save(ctx context.Context) error {
 func (s *Supervisor) take(c stored) {
 	s.held = s.newHeld(c.key(s.settings.TLSMode), CredentialWorks)
 	s.held.stored = c
+	s.report.settled(topicHeartbeat) // whatever kept the one before from it
 }
 
 // dropBootstrap forgets the request that has been answered, then deletes the secret that led to it. In this order: a crash

@@ -227,7 +227,7 @@ func (h *handshake) backoff() *pace.Backoff {
 	return &pace.Backoff{First: h.pace.RetryFirst, Max: h.pace.RetryMax, Random: h.random}
 }
 
-// unreachable reports a hub that does not answer. What exactly went wrong may differ each time and is no news.
+// unreachable reports a hub that does not answer.
 func (h *handshake) unreachable(err error) {
-	h.report.warning(topicHandshake, EventHubUnreachable, "", fmt.Sprintf("Hub %s cannot be reached, trying again: %v", h.order.APIServerURL, err))
+	h.report.unreachable(topicHandshake, h.order.APIServerURL, err)
 }

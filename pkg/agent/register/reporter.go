@@ -24,6 +24,7 @@ const (
 	EventCredentialRenewed   = "CredentialRenewed"
 	EventConfigInvalid       = "ConfigInvalid"
 	EventHubUnreachable      = "HubUnreachable"
+	EventHeartbeatFailed     = "HeartbeatFailed"
 )
 
 // maxMessage is what the API server accepts of an Event's message, in bytes. The log gets no more: parts of a message are
@@ -51,6 +52,7 @@ const (
 	topicConfig     topic = "config"
 	topicRenewal    topic = "renewal"
 	topicLocal      topic = "local"
+	topicHeartbeat  topic = "heartbeat"
 )
 
 func newReporter(recorder record.EventRecorder, about runtime.Object) *reporter {

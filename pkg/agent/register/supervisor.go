@@ -46,6 +46,9 @@ type Events struct {
 	Refused func()
 	// Renewed brings a token that follows the one in use.
 	Renewed func(token string)
+	// Failing says why the hub hears nothing of this agent; Beating, that it does again.
+	Failing func(err error)
+	Beating func()
 }
 
 // Supervisor keeps the agent registered.
