@@ -1,0 +1,248 @@
+// Package telemetry_test proves on a real control plane what registration tells people and programs: a cluster joins, a
+// person denies and approves, the hub restarts, and Events and figures of hub and agent show it.
+package telemetry_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/proc"
+	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+const (
+	// patience bounds a wait; it is several times what is expected on an idle machine.
+	patience = 90 * time.Second
+	grace    = 30 * time.Second
+	tokenOf  = "approved-only"
+)
+
+func TestMain(m *testing.M) { os.Exit(lab.Main(m)) }
+
+// bed is a hub that registers itself, with the addresses at which hub and agent show their figures.
+type bed struct {
+	*stage.Stage
+	hubMetrics, agentMetrics string
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	root, err := lab.FindRoot()
+	require.NoError(t, err)
+	s, err := stage.New(root, lab.New(t))
+	require.NoError(t, err)
+	require.FileExists(t, s.Binary(), "build it first: scripts/build")
+	b := &bed{Stage: s, hubMetrics: freeAddress(t), agentMetrics: freeAddress(t)}
+	s.Env = []string{
+		"CATTLE_ELECTION_LEASE_DURATION=8s", "CATTLE_ELECTION_RENEW_DEADLINE=6s", "CATTLE_ELECTION_RETRY_PERIOD=1s",
+		"FLEET_METRICS_BIND_ADDRESS=" + b.hubMetrics, "FLEET_AGENT_METRICS_BIND_ADDRESS=" + b.agentMetrics,
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, p := range s.Processes() {
+				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(60))
+			}
+		}
+		assert.NoError(t, s.StopProcesses(grace))
+	})
+	require.NoError(t, s.InstallHub(t.Context(), map[string]any{"agentHeartbeatInterval": "2s"}))
+	return b
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (b *bed) controller(t *testing.T) *proc.Process {
+	t.Helper()
+	p, err := b.StartController(t.Context())
+	require.NoError(t, err)
+	return p
+}
+
+func await(t *testing.T, what string, done func(ctx context.Context) (ok bool, seen string, err error)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, stage.Await(ctx, what, done))
+}
+
+// events are the Events of the hub in a namespace about objects of a kind, as "type reason name".
+func (b *bed) events(ctx context.Context, namespace, kind string) (words []string, all []corev1.Event, err error) {
+	list, err := b.Hub.Kube.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range list.Items {
+		if e.InvolvedObject.Kind == kind {
+			words, all = append(words, e.Type+" "+e.Reason+" "+e.InvolvedObject.Name), append(all, e)
+		}
+	}
+	return words, all, nil
+}
+
+func (b *bed) awaitEvent(t *testing.T, namespace, kind, want string) (found corev1.Event) {
+	t.Helper()
+	await(t, "Event "+want, func(ctx context.Context) (bool, string, error) {
+		words, all, err := b.events(ctx, namespace, kind)
+		i := slices.Index(words, want)
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0, strings.Join(words, ", "), err
+	})
+	return found
+}
+
+// awaitFigure waits until a series, as the text format writes it, is above 0.
+func awaitFigure(t *testing.T, address string, series ...string) {
+	t.Helper()
+	await(t, fmt.Sprintf("figures %v at %s", series, address), func(ctx context.Context) (bool, string, error) {
+		have, err := scrape(ctx, address)
+		for _, name := range series {
+			if value := have[name]; value == "" || value == "0" {
+				return false, fmt.Sprintf("%s is %q", name, value), err
+			}
+		}
+		return true, "", err
+	})
+}
+
+func scrape(ctx context.Context, address string) (map[string]string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	have := map[string]string{}
+	lines := bufio.NewScanner(answer.Body)
+	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), " "); ok && name != "#" {
+			have[name] = value
+		}
+	}
+	return have, lines.Err()
+}
+
+// ask sends a request that a person has to approve, and waits until the hub says so.
+func (b *bed) ask(t *testing.T, clientID string) string {
+	t.Helper()
+	name, err := registration.RequestName(rand.Reader)
+	require.NoError(t, err)
+	random, err := registration.Random(rand.Reader)
+	require.NoError(t, err)
+	require.NoError(t, stage.Create(t.Context(), b.Hub, stage.Registrations, "ClusterRegistration", stage.Workspace, &fleet.ClusterRegistration{
+		ObjectMeta: metav1.ObjectMeta{Namespace: stage.Workspace, Name: name, Labels: map[string]string{names.RegistrationTokenLabel: tokenOf}},
+		Spec:       fleet.ClusterRegistrationSpec{ClientID: clientID, ClientRandom: random},
+	}))
+	b.awaitEvent(t, stage.Workspace, "ClusterRegistration", "Warning WaitingForApproval "+name)
+	return name
+}
+
+// decide is what a person does.
+func (b *bed) decide(t *testing.T, request, decision, reason string) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"approval": fleet.RegistrationApproval{
+		Decision: decision, By: "jane", Reason: reason, Time: &metav1.Time{Time: time.Now()},
+	}}})
+	require.NoError(t, err)
+	_, err = b.Hub.Dynamic.Resource(stage.Registrations).Namespace(stage.Workspace).Patch(t.Context(), request, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
+	require.NoError(t, err)
+}
+
+func TestAJoinShowsInEventsAndFiguresOfBothSides(t *testing.T) {
+	b := newBed(t)
+	controller := b.controller(t)
+	_, err := b.StartAgent(t.Context(), b.Hub, stage.LocalAgentNamespace, "agent-0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	local, err := b.AwaitConnected(ctx, stage.LocalWorkspace, "local")
+	require.NoError(t, err)
+	requests, err := stage.List[fleet.ClusterRegistration](ctx, b.Hub, stage.Registrations, stage.LocalWorkspace)
+	require.NoError(t, err)
+	require.Len(t, requests, 1)
+
+	b.awaitEvent(t, stage.LocalWorkspace, "ClusterRegistration", "Normal Granted "+requests[0].Name)
+	registered := b.awaitEvent(t, stage.LocalWorkspace, "Cluster", "Normal Registered local")
+	assert.Equal(t, local.UID, registered.InvolvedObject.UID)
+	awaitFigure(t, b.hubMetrics,
+		`fleet_registration_handshakes_total{result="granted"}`, `fleet_registration_handshakes_total{result="used"}`,
+		"fleet_registration_grant_duration_seconds_count", "fleet_registration_use_duration_seconds_count", "fleet_registration_join_duration_seconds_count",
+		`fleet_cluster_imports_total{result="imported"}`, "fleet_cluster_heartbeats_total",
+		`fleet_clusters{joined_by="local",state="Connected"}`, `fleet_registration_tokens{state="Ready"}`,
+	)
+	awaitFigure(t, b.agentMetrics,
+		`fleet_agent_handshakes_total{result="registered"}`, `fleet_agent_heartbeats_total{result="sent"}`,
+		"fleet_agent_credential_expiry_timestamp_seconds", "fleet_agent_last_contact_timestamp_seconds",
+	)
+	t.Run("a denial names who", func(t *testing.T) { denied(t, b) })
+	t.Run("a restart loses and repeats no decision", func(t *testing.T) { restarted(t, b, controller) })
+}
+
+func denied(t *testing.T, b *bed) {
+	_, err := b.NewToken(t.Context(), stage.Workspace, tokenOf, fleet.ClusterRegistrationTokenSpec{
+		TTL: &metav1.Duration{Duration: time.Hour}, RequireApproval: true,
+	})
+	require.NoError(t, err)
+	name := b.ask(t, "stranger")
+	awaitFigure(t, b.hubMetrics, `fleet_registration_ungranted_requests{reason="WaitingForApproval"}`)
+	b.decide(t, name, "deny", "nobody knows this machine")
+
+	event := b.awaitEvent(t, stage.Workspace, "ClusterRegistration", "Warning Denied "+name)
+	assert.Equal(t, "Request "+name+" was denied by jane: nobody knows this machine", event.Message)
+	awaitFigure(t, b.hubMetrics, `fleet_registration_handshakes_total{result="denied"}`)
+}
+
+// restarted has one decision taken before the end of the hub, and one while it is away.
+func restarted(t *testing.T, b *bed, controller *proc.Process) {
+	before, during := b.ask(t, "before"), b.ask(t, "during")
+	b.decide(t, before, "approve", "")
+	b.awaitEvent(t, stage.Workspace, "ClusterRegistration", "Normal Approved "+before)
+	_, err := controller.Stop(grace)
+	require.NoError(t, err)
+	b.decide(t, during, "approve", "")
+	b.controller(t)
+
+	b.awaitEvent(t, stage.Workspace, "ClusterRegistration", "Normal Approved "+during)
+	b.awaitEvent(t, stage.Workspace, "ClusterRegistration", "Normal Granted "+during)
+	cluster := names.RegisteredCluster("during")
+	b.awaitEvent(t, stage.Workspace, "Cluster", "Normal Approved "+cluster)
+	words, _, err := b.events(t.Context(), stage.Workspace, "ClusterRegistration")
+	require.NoError(t, err)
+	count := 0
+	for _, w := range words {
+		if w == "Normal Approved "+before || w == "Normal Approved "+during {
+			count++
+		}
+	}
+	assert.Equal(t, 2, count, "%v", words)
+}
