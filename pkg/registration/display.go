@@ -8,15 +8,17 @@ import (
 // DisplayWaitCheckIn is what a user interface shows until the agent has shown up once (docs/contract.md).
 const DisplayWaitCheckIn = "WaitCheckIn"
 
-// ShowCheckIn brings the displayed state in line with whether the agent has shown up, by its heartbeat or by its report.
-// Other states are the bundles' and are left alone. Whoever writes a status by which that may change calls it: the display
-// then costs no write of its own.
-func ShowCheckIn(status *fleet.ClusterStatus) {
-	seen := !status.Agent.LastSeen.IsZero() || conditions.IsTrue(status.Conditions, fleet.ClusterConditionAgentConnected)
-	switch {
-	case !seen && status.Display.State == "":
+// AwaitCheckIn has the display say that the agent has not shown up yet, where nothing else is displayed.
+func AwaitCheckIn(status *fleet.ClusterStatus) {
+	if status.Display.State == "" && status.Agent.LastSeen.IsZero() && !conditions.IsTrue(status.Conditions, fleet.ClusterConditionAgentConnected) {
 		status.Display.State = DisplayWaitCheckIn
-	case seen && status.Display.State == DisplayWaitCheckIn:
+	}
+}
+
+// CheckedIn ends that. Other states are the bundles' and are left alone. It comes with what says that the agent is
+// connected, so that the display costs no write of its own.
+func CheckedIn(status *fleet.ClusterStatus) {
+	if status.Display.State == DisplayWaitCheckIn {
 		status.Display.State = ""
 	}
 }

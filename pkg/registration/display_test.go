@@ -28,19 +28,23 @@ func TestACheckInIsAwaitedUntilTheAgentShowsUp(t *testing.T) {
 	}{
 		"a new cluster": {want: "WaitCheckIn"},
 		"a new cluster that is told to be silent": {is: []func(*fleet.ClusterStatus){silent}, want: "WaitCheckIn"},
-		"a heartbeat":                                   {have: "WaitCheckIn", is: []func(*fleet.ClusterStatus){connected}},
-		"a report, of an agent without a Lease":         {have: "WaitCheckIn", is: []func(*fleet.ClusterStatus){reported}},
-		"silent after a report":                         {is: []func(*fleet.ClusterStatus){reported, silent}},
-		"a state of the bundles stays":                  {have: "Modified", is: []func(*fleet.ClusterStatus){connected}, want: "Modified"},
-		"a state of the bundles stays without an agent": {have: "NotReady", want: "NotReady"},
+		"a heartbeat":                           {is: []func(*fleet.ClusterStatus){connected}},
+		"a report, of an agent without a Lease": {is: []func(*fleet.ClusterStatus){reported}},
+		"silent after a report":                 {is: []func(*fleet.ClusterStatus){reported, silent}},
+		"a state of the bundles stays":          {have: "NotReady", want: "NotReady"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := fleet.ClusterStatus{Display: fleet.ClusterDisplay{State: test.have}}
 			for _, is := range test.is {
 				is(&status)
 			}
-			registration.ShowCheckIn(&status)
+			registration.AwaitCheckIn(&status)
 			assert.Equal(t, test.want, status.Display.State)
+			registration.CheckedIn(&status)
+			assert.NotEqual(t, "WaitCheckIn", status.Display.State)
+			if test.have != "" {
+				assert.Equal(t, test.have, status.Display.State, "what the bundles say stays")
+			}
 		})
 	}
 }

@@ -43,11 +43,18 @@ type Deps struct {
 	Clock         clock.PassiveClock
 }
 
-type handler struct{ Deps }
+type handler struct {
+	Deps
+	recent *kube.Recent[*fleet.Cluster]
+}
+
+func newHandler(deps Deps) *handler {
+	return &handler{Deps: deps, recent: kube.NewRecent[*fleet.Cluster]()}
+}
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
-	h := &handler{deps}
+	h := newHandler(deps)
 	h.addIndexers()
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Clusters, 0)
@@ -70,7 +77,7 @@ func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, 
 	if cluster.DeletionTimestamp != nil {
 		return h.leave(cluster)
 	}
-	if registration.IsManagedElsewhere(cluster) {
+	if registration.IsManagedElsewhere(cluster) || h.recent.IsBehind(cluster) {
 		return cluster, nil
 	}
 	in, err := h.observe(cluster)
@@ -175,7 +182,7 @@ func (h *handler) ensureLease(want *coordinationv1.Lease) error {
 
 func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 	now := h.Clock.Now()
-	_, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
+	updated, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 		if d.blocked != "" {
 			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "NamespaceBlocked", d.blocked, now)
 			return
@@ -183,8 +190,11 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
 		status.Namespace = d.name
 		expectAgent(status, now)
-		registration.ShowCheckIn(status)
+		registration.AwaitCheckIn(status)
 	})
+	if updated != nil {
+		h.recent.Wrote(updated)
+	}
 	return err
 }
 

@@ -101,21 +101,15 @@ func TestThePlaceIsWaitedForAndTheReasonShown(t *testing.T) {
 	assert.Equal(t, place(), h.clusters.Live(workspace, edge).Status.Namespace)
 }
 
-func TestTheDisplayFollowsTheFirstCheckIn(t *testing.T) {
+func TestTheDisplayAwaitsTheFirstCheckInAndLeavesOtherStatesAlone(t *testing.T) {
 	h := newHub(t)
 	h.clusters.Add(newCluster(prepare))
 	require.NoError(t, h.look(t))
+	assert.Equal(t, "WaitCheckIn", h.clusters.Live(workspace, edge).Status.Display.State)
+
 	c := h.clusters.Live(workspace, edge)
-	c.Status.Agent.LastSeen = metav1.NewTime(now)
-	_, err := h.clusters.UpdateStatus(c)
-	require.NoError(t, err)
-
-	require.NoError(t, h.look(t))
-	assert.Empty(t, h.clusters.Live(workspace, edge).Status.Display.State)
-
-	c = h.clusters.Live(workspace, edge)
 	c.Status.Display.State = "NotReady"
-	_, err = h.clusters.UpdateStatus(c)
+	_, err := h.clusters.UpdateStatus(c)
 	require.NoError(t, err)
 	h.writes()
 	require.NoError(t, h.look(t))

@@ -103,10 +103,10 @@ func newHub(t *testing.T) *hub {
 		accounts:      controllertest.New[*corev1.ServiceAccount, *corev1.ServiceAccountList]("", "serviceaccounts"),
 		leases:        controllertest.New[*coordinationv1.Lease, *coordinationv1.LeaseList]("coordination.k8s.io", "leases"),
 	}
-	h.handler = &handler{Deps{
+	h.handler = newHandler(Deps{
 		Clusters: h.clusters, Registrations: h.registrations, Tokens: h.tokens, Bundles: h.bundles, Namespaces: h.namespaces,
 		Accounts: h.accounts, Leases: h.leases, Names: hubNames(), Clock: clocktesting.NewFakePassiveClock(now),
-	}}
+	})
 	h.addIndexers()
 	h.fails = map[string]error{}
 	h.clusters.Fail, h.registrations.Fail, h.tokens.Fail = h.of("Cluster"), h.of("ClusterRegistration"), h.of("ClusterRegistrationToken")

@@ -63,20 +63,23 @@ type set interface {
 type handler struct {
 	Deps
 	minter *minter
+	recent *kube.Recent[*fleet.ClusterRegistration]
 	// grants are the accounts and what they may do.
 	grants set
 	ctx    context.Context
 }
 
+func newHandler(ctx context.Context, deps Deps, grants set) *handler {
+	return &handler{
+		Deps: deps, minter: newMinter(deps), recent: kube.NewRecent[*fleet.ClusterRegistration](), grants: grants, ctx: ctx,
+	}
+}
+
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
-	h := &handler{
-		Deps:   deps,
-		minter: &minter{Deps: deps, hubUID: deps.HubUID},
-		ctx:    ctx,
-		// The order of kinds is the order in which they are taken away: what binds first, the account last.
-		grants: desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Roles, deps.Accounts}}),
-	}
+	// The order of kinds is the order in which they are taken away: what binds first, the account last.
+	kinds := []apply.InformerGetter{deps.RoleBindings, deps.Roles, deps.Accounts}
+	h := newHandler(ctx, deps, desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: kinds}))
 	addIndexers(deps)
 	deps.Registrations.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Registrations, 0)
@@ -91,6 +94,9 @@ func Register(ctx context.Context, deps Deps) {
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {
 	if r == nil {
 		return nil, h.afterDeletion(relatedresource.FromString(key))
+	}
+	if h.recent.IsBehind(r) {
+		return r, nil
 	}
 	in, err := h.observe(r)
 	if err != nil {

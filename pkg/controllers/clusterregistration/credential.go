@@ -23,6 +23,11 @@ var errForeignCredential = errors.New("the credential secret belongs to another 
 type minter struct {
 	Deps
 	hubUID string
+	recent *kube.Recent[*corev1.Secret]
+}
+
+func newMinter(deps Deps) *minter {
+	return &minter{Deps: deps, hubUID: deps.HubUID, recent: kube.NewRecent[*corev1.Secret]()}
 }
 
 // ensure returns the record of the credential that lies ready for the agent, and makes that credential where it is
@@ -58,10 +63,12 @@ func ofPredecessor(secret *corev1.Secret, r *fleet.ClusterRegistration) bool {
 	return ok && owner.Kind == registrationKind.Kind && owner.Namespace == r.Namespace && owner.Name == r.Name
 }
 
+// read finds a credential secret, as the cache shows it or, where that is behind, as it was written.
 func (m *minter) read(name string) (*corev1.Secret, error) {
 	secret, err := m.Secrets.Cache().Get(m.Names.Registration, name)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	if apierrors.IsNotFound(err) || err == nil && m.recent.IsBehind(secret) {
+		written, _ := m.recent.Find(m.Names.Registration, name)
+		return written, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading secret %s/%s: %w", m.Names.Registration, name, err)
@@ -134,11 +141,12 @@ func credentialSecret(in input, cluster *fleet.Cluster, name string, credential 
 // One that another request took the name for is never touched.
 func (m *minter) write(existing, secret *corev1.Secret, record fleet.CredentialRecord) (fleet.CredentialRecord, error) {
 	var err error
+	var written *corev1.Secret
 	if existing == nil {
-		_, err = m.Secrets.Create(secret)
+		written, err = m.Secrets.Create(secret)
 	} else {
 		secret.ResourceVersion, secret.UID = existing.ResourceVersion, existing.UID
-		_, err = m.Secrets.Update(secret)
+		written, err = m.Secrets.Update(secret)
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return m.alreadyThere(secret)
@@ -146,6 +154,7 @@ func (m *minter) write(existing, secret *corev1.Secret, record fleet.CredentialR
 	if err != nil {
 		return fleet.CredentialRecord{}, fmt.Errorf("writing secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
+	m.recent.Wrote(written)
 	return record, nil
 }
 
@@ -187,9 +196,13 @@ func (m *minter) discardByOwner(namespace, name string) error {
 }
 
 func (m *minter) delete(secret *corev1.Secret) error {
+	if m.recent.IsDeleted(secret) {
+		return nil
+	}
 	err := m.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("deleting secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
+	m.recent.Deleted(secret.UID)
 	return nil
 }

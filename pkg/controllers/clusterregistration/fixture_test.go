@@ -195,7 +195,7 @@ func newHub(t *testing.T) *hub {
 		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID,
 	}
 	h.granted = newSet(h, "grant")
-	h.handler = &handler{Deps: deps, minter: &minter{Deps: deps, hubUID: hubUID}, grants: h.granted, ctx: context.Background()}
+	h.handler = newHandler(context.Background(), deps, h.granted)
 	addIndexers(deps)
 	h.registrations.Fail, h.clusters.Fail, h.secrets.Fail = h.script("ClusterRegistration"), h.script("Cluster"), h.script("Secret")
 	return h

@@ -158,6 +158,7 @@ func TestACredentialThatTheCacheHasNotSeenYetIsTheSameOne(t *testing.T) {
 
 	require.NoError(t, h.look(t, "request-1"))
 
+	assert.Len(t, h.minted, 1, "what this hub wrote itself it knows")
 	require.Len(t, h.live("request-1").Status.Credentials, 1)
 	assert.Equal(t, registration.Digest(h.minted[0]), h.live("request-1").Status.Credentials[0].Digest, "and not that of the token which was lost")
 }
@@ -253,7 +254,11 @@ func TestAnAccountThatWasDeletedIsMadeAnewWithItsCredential(t *testing.T) {
 func TestACredentialThatWasLostIsMadeAnewWhileItsImportAccountLives(t *testing.T) {
 	h := joining(t)
 	require.NoError(t, h.look(t, "request-1"))
+	lost := h.credential()
 	h.secrets.Remove(hubNames().Registration, credentialName)
+	keys, err := h.requestsOfPart(lost.Namespace, lost.Name, lost) // the event
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
 	h.writes()
 
 	require.NoError(t, h.look(t, "request-1"))

@@ -16,7 +16,7 @@ import (
 func (h *handler) report(in input, d decision, record *fleet.CredentialRecord) error {
 	r := in.request
 	now := h.Clock.Now()
-	_, err := kube.UpdateStatus(h.Registrations, r.Namespace, r.Name, kube.ClusterRegistrationStatus, func(status *fleet.ClusterRegistrationStatus) {
+	updated, err := kube.UpdateStatus(h.Registrations, r.Namespace, r.Name, kube.ClusterRegistrationStatus, func(status *fleet.ClusterRegistrationStatus) {
 		if d.cluster != nil {
 			status.ClusterName = d.cluster.Name
 		}
@@ -31,6 +31,9 @@ func (h *handler) report(in input, d decision, record *fleet.CredentialRecord) e
 		}
 		reportCredential(status, in, d, record, now)
 	})
+	if updated != nil {
+		h.recent.Wrote(updated)
+	}
 	return err
 }
 

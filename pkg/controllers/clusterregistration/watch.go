@@ -2,6 +2,7 @@ package clusterregistration
 
 import (
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -15,6 +16,9 @@ func (h *handler) requestsOfPart(_, _ string, obj runtime.Object) ([]relatedreso
 	meta, ok := obj.(metav1.Object)
 	if !ok {
 		return nil, nil
+	}
+	if secret, ok := obj.(*corev1.Secret); ok {
+		h.minter.recent.Seen(secret)
 	}
 	owner, ok := names.ParseOwnerRef(meta.GetAnnotations()[names.OwnerAnnotation])
 	switch {

@@ -29,7 +29,7 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	switch v.contact {
 	case connected:
 		set(fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, reasonConnected, "")
-		registration.ShowCheckIn(status)
+		registration.CheckedIn(status)
 	case silent:
 		// Since when stands in the message that was written first; a hub that restarted knows less.
 		have := conditions.GetCondition(status.Conditions, fleet.ClusterConditionAgentConnected)
