@@ -82,7 +82,11 @@ func otherSide(c *cli.Context) (*rest.Config, error) {
 	if c.String(flagKubeconfig) == "" && c.String(flagContext) == "" {
 		return nil, nil
 	}
-	return kube.UserConfig(c.String(flagKubeconfig), c.String(flagContext), "fleet/"+version.Version)
+	cfg, err := kube.UserConfig(c.String(flagKubeconfig), c.String(flagContext), "fleet/"+version.Version)
+	if err != nil {
+		return nil, fmt.Errorf("the other side cannot be looked at: %w", err)
+	}
+	return cfg, nil
 }
 
 // readDocument reads a file, or standard input, as far as documents may go.
