@@ -30,6 +30,9 @@ const (
 	handlerName = "fleet-cluster-registration"
 	// cacheLag is when a cache has surely seen what was there before.
 	cacheLag = time.Second
+	// shortWait is how long another controller may take before it is told that a request waits for it. A namespace is made
+	// within milliseconds, and to write down that it was awaited would be the larger part of the wait.
+	shortWait = 2 * time.Second
 	// sweep is how often a grant is looked at beside the events of its parts: a deletion that a broken watch missed has no
 	// event that says whose the object was. A look that finds all in order costs no request.
 	sweep = 10 * time.Minute
@@ -143,8 +146,18 @@ func (h *handler) apply(in input, d decision) error {
 		}
 	case grant:
 		return h.applyGrant(in, d)
+	case wait:
+		if left := shortWait - in.now.Sub(in.request.CreationTimestamp.Time); left > 0 && !answered(in.request) {
+			h.Registrations.EnqueueAfter(in.request.Namespace, in.request.Name, left)
+			return nil
+		}
 	}
 	return h.report(in, d, nil)
+}
+
+// answered says that the hub has said something about a request.
+func answered(r *fleet.ClusterRegistration) bool {
+	return conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionGranted) != nil
 }
 
 func (h *handler) createCluster(r *fleet.ClusterRegistration, cluster *fleet.Cluster) error {

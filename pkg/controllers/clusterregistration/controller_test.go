@@ -39,10 +39,9 @@ func TestAnAgentThatJoinsByItselfIsGivenAClusterThenItsGrant(t *testing.T) {
 	assert.False(t, h.live("request-1").Status.Granted)
 
 	require.NoError(t, h.look(t, "request-1"))
-	assert.Equal(t, []string{noteRequest}, h.writes())
-	_, reason, _ := condition(t, h.live("request-1"), fleet.RegistrationConditionGranted)
-	assert.Equal(t, "WaitingForNamespace", reason)
-	assert.Equal(t, newName, h.live("request-1").Status.ClusterName)
+	assert.Empty(t, h.writes(), "a wait of milliseconds is not worth a write")
+	after, _ := h.registrations.After(workspace, "request-1")
+	assert.Equal(t, shortWait, after)
 
 	c := h.clusters.Live(workspace, newName)
 	ns := placeOf(string(c.UID))
@@ -55,6 +54,19 @@ func TestAnAgentThatJoinsByItselfIsGivenAClusterThenItsGrant(t *testing.T) {
 	require.NoError(t, h.look(t, "request-1"))
 	assert.Equal(t, []string{applyGrant, mintToken, createSecret, noteRequest}, h.writes(), "the pin came with the Cluster")
 	assert.True(t, h.live("request-1").Status.Granted)
+}
+
+func TestAWaitForTheNamespaceThatLastsIsTold(t *testing.T) {
+	h := alone(t, func(r *fleet.ClusterRegistration) { r.CreationTimestamp = metav1.NewTime(now.Add(-shortWait)) })
+	require.NoError(t, h.look(t, "request-1"))
+	h.writes()
+
+	require.NoError(t, h.look(t, "request-1"))
+
+	assert.Equal(t, []string{noteRequest}, h.writes())
+	_, reason, _ := condition(t, h.live("request-1"), fleet.RegistrationConditionGranted)
+	assert.Equal(t, "WaitingForNamespace", reason)
+	assert.Equal(t, newName, h.live("request-1").Status.ClusterName)
 }
 
 func TestAClusterThatCannotBeCreatedIsAnError(t *testing.T) {
