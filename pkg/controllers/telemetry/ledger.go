@@ -27,7 +27,7 @@ const (
 	ledgerFirst = 500 * time.Millisecond
 	ledgerLast  = 2 * time.Minute
 	maxTries    = 24
-	// maxLooks is how often a subject is looked for that the cache does not have: for about half a minute.
+	// maxLooks is how often a subject is looked for that the cache does not have: for about 15 seconds.
 	maxLooks = 6
 )
 
