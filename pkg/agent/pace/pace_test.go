@@ -26,6 +26,21 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 	assert.Equal(t, 20*time.Millisecond, b.Next())
 }
 
+func TestPausesEndAtTwiceTheTimeSinceTheFirst(t *testing.T) {
+	b := Backoff{First: 20 * time.Millisecond, Max: 2 * time.Second, Random: middle, Since: true}
+	var at time.Duration
+	var got []time.Duration
+	for range 8 {
+		at += b.Next()
+		got = append(got, at)
+	}
+	assert.Equal(t, []time.Duration{
+		20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond,
+		640 * time.Millisecond, 1280 * time.Millisecond, 2560 * time.Millisecond,
+	}, got)
+	assert.Equal(t, 2*time.Second, b.Next())
+}
+
 func TestJitterIsAFifthEitherWay(t *testing.T) {
 	assert.Equal(t, 80*time.Second, Jitter(100*time.Second, func() float64 { return 0 }))
 	assert.Equal(t, 100*time.Second, Jitter(100*time.Second, middle))
