@@ -245,4 +245,9 @@ func restarted(t *testing.T, b *bed, controller *proc.Process) {
 		}
 	}
 	assert.Equal(t, 2, count, "%v", words)
+
+	// What stood there when the hub started is no news.
+	words, _, err = b.events(t.Context(), stage.LocalWorkspace, "Cluster")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Normal Registered local"}, slices.DeleteFunc(words, func(w string) bool { return !strings.Contains(w, "Registered") }))
 }

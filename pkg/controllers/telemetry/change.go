@@ -19,7 +19,7 @@ type row struct {
 	loud []string
 	// reached, where it is set, is told when the condition becomes True; restored when it does after a warning.
 	reached, restored string
-	// joined, with reached or restored, is their message.
+	// message is that of reached or restored.
 	message string
 }
 
