@@ -26,7 +26,7 @@ func decideResolve(host string, proxied bool, t trip, words wording) finding {
 	case isIP(host):
 		return skip(word(host) + " is an IP address")
 	case t.failedAt(stepResolve) && isTimeout(t.err):
-		return failure("the name server gave no answer for "+word(host), "Mend the name resolution of this machine, or put an address that resolves into "+words.address+".")
+		return failure(fmt.Sprintf("the name %s cannot be resolved: no name server answers", word(host)), "Mend the name resolution of this machine, or put an address that resolves into "+words.address+".")
 	case t.failedAt(stepResolve):
 		return failure(fmt.Sprintf("the name %s cannot be resolved: %s", word(host), word(netText(t.err))),
 			"Correct the name in "+words.address+", or have it resolved where the command runs.")
