@@ -58,7 +58,10 @@ func Recognize(document []byte) (Input, error) {
 		return fromSecret(fields)
 	}
 	kind, err := kindOf(fields)
-	return Input{Kind: kind, Document: document}, err
+	if err != nil {
+		return Input{}, err
+	}
+	return Input{Kind: kind, Document: document}, nil
 }
 
 func kindOf(fields map[string]any) (Kind, error) {
