@@ -167,7 +167,11 @@ func (r factReader) hubFacts(f *explain.Facts) {
 			return
 		}
 	}
-	f.Hub.Unknown = unknown(err, "get configmap "+names.ControllerConfigMap, r.system)
+	if apierrors.IsNotFound(err) {
+		f.Hub.Unknown = fmt.Sprintf("there is no ConfigMap %s in namespace %s; --%s names another", names.ControllerConfigMap, r.system, flagSystem)
+		return
+	}
+	f.Hub.Unknown = unknown(err, "get configmaps", r.system)
 }
 
 // warnings are the hub's events about the cluster, its token and its requests.
@@ -217,8 +221,6 @@ func unknown(err error, what, namespace string) string {
 		return ""
 	case apierrors.IsForbidden(err):
 		return fmt.Sprintf("you may not %s in namespace %s", what, namespace)
-	case apierrors.IsNotFound(err):
-		return fmt.Sprintf("there is none to %s in namespace %s", what, namespace)
 	}
 	return fmt.Sprint(shown(fmt.Sprintf("%s in namespace %s: %v", what, namespace, err)))
 }

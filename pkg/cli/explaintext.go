@@ -18,9 +18,9 @@ const shownRequests = 5
 
 // joinedBy are the ways of joining in words.
 var joinedBy = map[string]string{
-	registration.JoinedByManager: "joined by the hub's import",
+	registration.JoinedByManager: "joins by the hub's import",
 	registration.JoinedByAgent:   "joins by its agent",
-	registration.JoinedLocally:   "the hub itself",
+	registration.JoinedLocally:   "is the hub itself",
 }
 
 // printExplanation tells for people. All texts of others come in a form that may be shown.
@@ -49,11 +49,11 @@ func (t *explainText) line(format string, args ...any) {
 }
 
 func (t *explainText) head(e explain.Explanation) {
-	what := "Cluster"
-	if !e.Exists {
-		what = "There is no Cluster yet:"
+	if e.Exists {
+		t.line("Cluster %s/%s: %s, %s", e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
+	} else {
+		t.line("%s/%s has no Cluster yet: %s, %s", e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
 	}
-	t.line("%s %s/%s: %s, %s", what, e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
 	if e.WaitsFor != "" {
 		t.line("Waits for: %s", e.WaitsFor)
 	}
@@ -104,7 +104,7 @@ func (t *explainText) expiries(list []explain.Expiry) {
 		for _, x := range list {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", x.What, t.end(x), x.Note)
 			if x.Fingerprint != "" {
-				fmt.Fprintf(table, "  \tSHA-256 %s\t\n", x.Fingerprint)
+				fmt.Fprintf(table, "  \t%s\n", x.Fingerprint)
 			}
 		}
 	})

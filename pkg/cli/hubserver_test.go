@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -98,6 +99,16 @@ func stored[T any](h *testHub, kind, namespace, name string) *T {
 	return obj
 }
 
+// fixtureNow is the clock of the fixtures.
+var fixtureNow = time.Now
+
+// atNow lets fixtures be of one moment, so that what people read of them is always the same.
+func atNow(t *testing.T) {
+	was := fixtureNow
+	fixtureNow = func() time.Time { return now }
+	t.Cleanup(func() { fixtureNow = was })
+}
+
 func aCluster(namespace, name string, change ...func(*fleet.Cluster)) *fleet.Cluster {
 	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Annotations: map[string]string{}}}
 	for _, fn := range change {
@@ -107,7 +118,7 @@ func aCluster(namespace, name string, change ...func(*fleet.Cluster)) *fleet.Clu
 }
 
 func aToken(namespace, name string, change ...func(*fleet.ClusterRegistrationToken)) *fleet.ClusterRegistrationToken {
-	t := &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.Now()}}
+	t := &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(fixtureNow())}}
 	for _, fn := range change {
 		fn(t)
 	}
@@ -117,7 +128,7 @@ func aToken(namespace, name string, change ...func(*fleet.ClusterRegistrationTok
 func aRequest(namespace, name string, change ...func(*fleet.ClusterRegistration)) *fleet.ClusterRegistration {
 	r := &fleet.ClusterRegistration{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(time.Now().Add(-5 * time.Minute)),
+			Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(fixtureNow().Add(-5 * time.Minute)),
 			Labels: map[string]string{names.RegistrationTokenLabel: "edge"},
 		},
 		Spec: fleet.ClusterRegistrationSpec{ClientID: "client-1", Identity: &fleet.RegistrationIdentity{
@@ -131,7 +142,7 @@ func aRequest(namespace, name string, change ...func(*fleet.ClusterRegistration)
 }
 
 func conditionNow(kind string, status corev1.ConditionStatus, reason, message string) genericcondition.GenericCondition {
-	stamp := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
+	stamp := fixtureNow().UTC().Add(-time.Minute).Format(time.RFC3339)
 	return genericcondition.GenericCondition{Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: stamp, LastUpdateTime: stamp}
 }
 
@@ -143,4 +154,13 @@ func refusedFor(reason, cluster string) func(*fleet.ClusterRegistration) {
 			conditionNow(fleet.RegistrationConditionGranted, corev1.ConditionFalse, reason, "because of "+reason),
 		}
 	}
+}
+
+// cells are the lines of a table, cut into columns.
+func cells(table string) [][]string {
+	var rows [][]string
+	for _, line := range strings.Split(strings.TrimSuffix(table, "\n"), "\n") {
+		rows = append(rows, regexp.MustCompile(` {3,}`).Split(strings.TrimRight(line, " "), -1))
+	}
+	return rows
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,17 +78,17 @@ func readOne[T any](ctx context.Context, h *hub, what kind, o object) (*T, error
 // errNoHub is said of a cluster that does not serve the group.
 var errNoHub = errors.New("this cluster is no hub: the kinds of fleet.cattle.io are not served; install the charts fleet-crd and fleet, or choose another --context")
 
-// notServed tells a kind that is not served from an object that does not exist. Only the second names the object.
+// notServed tells a kind that is not served from an object that does not exist: of the first the API server knows not even
+// the path.
 func notServed(err error) error {
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return err
-	}
-	if details := status.Status().Details; details == nil || details.Name == "" {
-		return fmt.Errorf("%w (%w)", errNoHub, err)
+	if apierrors.IsNotFound(err) && (apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) || strings.Contains(err.Error(), noSuchPath)) {
+		return errNoHub
 	}
 	return err
 }
+
+// noSuchPath is what API servers and client-go say of a path that leads nowhere.
+const noSuchPath = "could not find the requested resource"
 
 // convert makes an object of the group's type from what the hub sent, with all text in a form that may be shown.
 func convert[T any](u *unstructured.Unstructured) (*T, error) {
@@ -131,6 +132,7 @@ func (h *hub) missing(ctx context.Context, what kind, o object) error {
 	})
 	switch {
 	case err == nil && len(found) > 0:
+		slices.Sort(found)
 		return fmt.Errorf("%s, but with %s", text, strings.Join(found[:min(len(found), 8)], ", "))
 	case err == nil:
 		return fmt.Errorf("%s, nor in any other; `fleet %s list` shows what there is", text, what.verb)

@@ -54,7 +54,7 @@ func (v *view) credentialExpiry(known fleet.CredentialStatus) Expiry {
 	if record == nil {
 		return x
 	}
-	x.Fingerprint, x.Expires, x.Note = record.Digest, utc(record.Expires), record.Type
+	x.Fingerprint, x.Expires, x.Note = "digest "+record.Digest, utc(record.Expires), record.Type
 	switch {
 	case v.inUse:
 		x.Note += ", in use"
@@ -77,7 +77,7 @@ func (v *view) hubCAExpiries(known fleet.CredentialStatus) []Expiry {
 		for _, cert := range certificates(h.CA) {
 			sum := sha256.Sum256(cert.Raw)
 			out = append(out, Expiry{
-				What: hubCA, Fingerprint: hex.EncodeToString(sum[:]), Expires: timeOf(metav1.NewTime(cert.NotAfter)),
+				What: hubCA, Fingerprint: "SHA-256 " + hex.EncodeToString(sum[:]), Expires: timeOf(metav1.NewTime(cert.NotAfter)),
 				Note: subject(cert) + ", from " + h.Source,
 			})
 		}

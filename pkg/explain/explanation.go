@@ -100,7 +100,7 @@ type Identity struct {
 // Expiry is something that ends some day.
 type Expiry struct {
 	What string `json:"what"`
-	// Fingerprint is the SHA-256 of a certificate, or the digest of a token.
+	// Fingerprint is the SHA-256 of a certificate, or the digest of a token, and says which.
 	Fingerprint string       `json:"fingerprint,omitempty"`
 	Expires     *metav1.Time `json:"expires,omitempty"`
 	// Renewal is from when on it is renewed by itself.

@@ -46,6 +46,7 @@ var importRemedies = map[string]string{
 	"InvalidServerURL":          "Correct apiServerURL in the values of the hub's chart, or key apiServerURL of Secret %s; the hub then imports the cluster.",
 	"InvalidTLSMode":            "Set agentTLSMode in the values of the hub's chart to strict or system-store; the hub then imports the cluster.",
 	"InvalidAgentOptions":       "Correct the field that the detail names; the hub then imports the cluster.",
+	"AgentNamespaceTaken":       "Of two Clusters of this hub, delete one or give it another spec.agentNamespace; from another hub, `fleet cluster redeploy` takes the cluster back.",
 	"ImportTokenTaken":          "Delete or rename the registration token that the detail names; the hub then makes its own and imports the cluster.",
 	"WaitingForToken":           "The hub imports the cluster as soon as its registration token is Ready.",
 	"ImportFailed":              "The hub tries again by itself, at last every 10 minutes.",
