@@ -25,6 +25,7 @@ func figures() []figure {
 		{"agentReadsPerJoin", func(r Run) float64 { return r.AgentReadsPerJoin }},
 		{"watchEventsPerJoin", func(r Run) float64 { return r.WatchEventsPerJoin }},
 		{"looks", func(r Run) float64 { return r.Looks }},
+		{"cpuBound", func(r Run) float64 { return r.CPUBound }},
 		{"coresOfOthers", func(r Run) float64 { return r.CoresOfOthers }},
 	}
 	for _, process := range processes {

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,12 @@ func TestRunIsSummedUp(t *testing.T) {
 	require.InDelta(t, 6.5, run.WritesPerJoin, 1e-9)
 }
 
+func TestProcessorsBoundTheRate(t *testing.T) {
+	// 10 joins cost 5 s of all processors' time.
+	bound := cpuBound(10, 10*time.Second, map[string]float64{"a": 0.3, "b": 0.2})
+	require.InDelta(t, 2*float64(runtime.NumCPU()), bound, 1e-9)
+}
+
 func TestVerdictsAreOnTheMedian(t *testing.T) {
 	for _, test := range []struct {
 		b      budget
@@ -142,5 +149,8 @@ func TestReportHasBudgetAndSpread(t *testing.T) {
 	text := Report{Cells: []Cell{cell, NewCell(50, 0, 5, runs), NewCell(50, 5*time.Millisecond, 0, runs)}}.Markdown()
 	require.Contains(t, text, "| 50 | 0 | joins a second | at least 25.0 | 26.0 (0.000–30.0) | met |")
 	require.Contains(t, text, "| 50 | 0 | p99, s | at most 2.50 | 2.00 (1.00–3.00) | met |")
-	require.Equal(t, 2, strings.Count(text, "| at least "+"25.0 ")+strings.Count(text, "| p99, s |"), "a paced start and a round trip have no budget")
+	require.NotContains(t, text, "not idle")
+	runs[0].CoresOfOthers = 1.2
+	require.Contains(t, Report{Cells: []Cell{NewCell(50, 0, 0, runs)}}.Markdown(), "not idle: up to 1.20 of")
+	require.Equal(t, 2, strings.Count(text, "| at least 25.0 ")+strings.Count(text, "| p99, s |"), "a paced start and a round trip have no budget")
 }

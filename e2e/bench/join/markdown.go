@@ -14,6 +14,10 @@ func (r Report) Markdown() string {
 	fmt.Fprintf(&out, "## Joins\n\n%s, commit %s, by `%s`.\n\n", r.Date.Format("2006-01-02"), m.Commit, r.Command)
 	fmt.Fprintf(&out, "%s, %d cores, %.0f GB; Linux %s, %s; %s; %s.\n\n", m.CPU, m.Cores, m.MemoryGB, m.Kernel, m.Go, m.Kubernetes, m.Product)
 	out.WriteString("Figures are the median of the runs, in brackets the lowest and the highest. A verdict is on the median.\n")
+	if others := r.coresOfOthers(); others > quietMachine {
+		fmt.Fprintf(&out, "\n**The machine was not idle: up to %s of its %d cores were busy with other things. Rates and durations are worse than "+
+			"they would be; requests are not affected much.**\n", number(others), m.Cores)
+	}
 	r.budgets(&out)
 	r.durations(&out)
 	r.traffic(&out)
@@ -25,6 +29,18 @@ func (r Report) Markdown() string {
 		}
 	}
 	return out.String()
+}
+
+// quietMachine is how many cores may be busy with other things in figures that are to be trusted.
+const quietMachine = 0.1
+
+// coresOfOthers is the highest of all cells.
+func (r Report) coresOfOthers() float64 {
+	most := 0.0
+	for _, cell := range r.Cells {
+		most = max(most, cell.Figures["coresOfOthers"].Max)
+	}
+	return most
 }
 
 // row is a line of a table.
@@ -76,14 +92,14 @@ func (c Cell) people() string {
 }
 
 func (r Report) durations(out *strings.Builder) {
-	header(out, "Durations, in seconds", "agents", "round trip, ms", "runs", "joins a second", "p50", "p99", "max", "hub busy afterwards", "cores taken by others")
+	header(out, "Durations, in seconds", "agents", "round trip, ms", "runs", "joins a second", "p50", "p99", "max", "hub busy afterwards", "joins a second that the processors allow", "cores taken by others")
 	for _, cell := range r.Cells {
-		rate, after := spread(cell.Figures["rate"], cell.Runs), spread(cell.Figures["busyAfter"], cell.Runs)
+		rate, after, bound := cell.of("rate"), cell.of("busyAfter"), cell.of("cpuBound")
 		if cell.N == 1 {
-			rate, after = "-", "-" // one waits for the other
+			rate, after, bound = "-", "-", "-" // one waits for the other
 		}
 		row(out, cell.agents(), fmt.Sprint(cell.RTTMillis), fmt.Sprint(cell.Runs), rate,
-			cell.of("p50"), cell.of("p99"), cell.of("max"), after, cell.of("coresOfOthers"))
+			cell.of("p50"), cell.of("p99"), cell.of("max"), after, bound, cell.of("coresOfOthers"))
 	}
 }
 

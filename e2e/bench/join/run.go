@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ const (
 	// warmUps are joins before the measured ones: the first on a new hub pays for what is done once.
 	warmUps = 2
 	// limit bounds one run; it is many times what one takes.
-	limit = 15 * time.Minute
+	limit = 30 * time.Minute
 )
 
 // Options say what to measure.
@@ -59,6 +60,9 @@ type Run struct {
 	Use map[string]bench.Usage `json:"use"`
 	// Cores is how many processors they kept busy from the first create to the last heartbeat.
 	Cores map[string]float64 `json:"cores"`
+	// CPUBound is the rate that the machine's processors would allow at what the joins cost them: what an undisturbed run
+	// could come to at best.
+	CPUBound float64 `json:"cpuBound"`
 	// CoresOfOthers is how many were busy with nothing of this in that time: where it is not small, the figures are not
 	// those of this machine.
 	CoresOfOthers float64 `json:"coresOfOthers"`
@@ -139,6 +143,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	run.BusyAfter = max(0, m.record.lastWrite().Sub(busy.at).Seconds())
 	run.Use = after.usedSince(before)
 	run.Cores, run.CoresOfOthers = busy.coresSince(before)
+	run.CPUBound = cpuBound(len(outcomes), busy.at.Sub(before.at), run.Cores)
 	run.WatchEventsPerJoin = (after.watchEvents - before.watchEvents) / float64(len(outcomes))
 	return run, profile.Wait()
 }
@@ -181,6 +186,15 @@ func (m measurement) joins(ctx context.Context, options Options) ([]Outcome, err
 		outcomes = append(outcomes, one...)
 	}
 	return outcomes, nil
+}
+
+// cpuBound is how many joins a second all processors together could do.
+func cpuBound(joins int, took time.Duration, cores map[string]float64) float64 {
+	used := 0.0
+	for _, share := range cores {
+		used += share * took.Seconds()
+	}
+	return float64(runtime.NumCPU()) * float64(joins) / used
 }
 
 func summarize(outcomes []Outcome, entries []count.Entry) Run {

@@ -15,6 +15,7 @@ func (r Run) Print(out io.Writer) {
 		r.WritesPerJoin, r.LeasesPerJoin, r.EventsPerJoin, r.AgentWritesPerJoin)
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
 		r.ReadsPerJoin, r.AgentReadsPerJoin, r.Looks, r.Tries, r.WatchEventsPerJoin)
+	fmt.Fprintf(out, "processor time while joining would allow %.1f/s\n", r.CPUBound)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "\nprocess\tCPU s\tcores busy while joining\tRSS MB\tpeak MB\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Use)) {
