@@ -23,7 +23,8 @@ func KubeconfigSecret(downstream *Cluster, workspace, name string) (*corev1.Secr
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := lab.Kubeconfig{Name: downstream.Name, Server: downstream.URL, CA: downstream.CA(), Token: token}.Bytes()
+	front := downstream.front()
+	kubeconfig, err := lab.Kubeconfig{Name: downstream.Name, Server: front.URL, CA: front.CA, Token: token}.Bytes()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (s *Stage) StartAgent(ctx context.Context, downstream *Cluster, namespace, 
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := s.accountKubeconfig(ctx, downstream, namespace, deployment.Spec.Template.Spec.ServiceAccountName, downstream.URL, downstream.CA())
+	kubeconfig, err := s.accountKubeconfig(ctx, downstream, namespace, deployment.Spec.Template.Spec.ServiceAccountName, downstream.front())
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (s *Stage) AwaitClusterOfClient(ctx context.Context, workspace, clientID st
 
 // StartBareAgent runs an agent in a namespace that was prepared by hand, without a Deployment to go by.
 func (s *Stage) StartBareAgent(ctx context.Context, downstream *Cluster, namespace, podName string, env ...string) (*proc.Process, error) {
-	kubeconfig, err := s.accountKubeconfig(ctx, downstream, namespace, agentDeployment, downstream.URL, downstream.CA())
+	kubeconfig, err := s.accountKubeconfig(ctx, downstream, namespace, agentDeployment, downstream.front())
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,22 @@ type Cluster struct {
 	Config  *rest.Config
 	Kube    kubernetes.Interface
 	Dynamic dynamic.Interface
+	// Front is where the hub and the cluster's own agent reach it; the API server itself where it is nil.
+	Front *Front
+}
+
+// Front is an address that stands before an API server, such as a shim's.
+type Front struct {
+	URL string
+	CA  []byte
+}
+
+// front is how others reach the cluster.
+func (c *Cluster) front() Front {
+	if c.Front != nil {
+		return *c.Front
+	}
+	return Front{URL: c.URL, CA: c.CA()}
 }
 
 // Attach makes clients for a control plane.
@@ -107,7 +123,7 @@ func (s *Stage) StartControllerAs(ctx context.Context, podName string, args ...s
 	if err != nil {
 		return nil, fmt.Errorf("the hub's chart is not installed: %w", err)
 	}
-	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, deployment.Spec.Template.Spec.ServiceAccountName, s.HubURL, s.HubCA)
+	kubeconfig, err := s.accountKubeconfig(ctx, s.Hub, SystemNamespace, deployment.Spec.Template.Spec.ServiceAccountName, Front{URL: s.HubURL, CA: s.HubCA})
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +149,8 @@ func (s *Stage) start(ctx context.Context, cluster *Cluster, name string, env []
 }
 
 // accountKubeconfig writes a kubeconfig of a service account beside the control plane's own.
-func (s *Stage) accountKubeconfig(ctx context.Context, cluster *Cluster, namespace, account, server string, ca []byte) (string, error) {
-	kubeconfig, err := lab.ServiceAccountKubeconfig(ctx, cluster.Config, namespace, account, accountLife, server, ca)
+func (s *Stage) accountKubeconfig(ctx context.Context, cluster *Cluster, namespace, account string, front Front) (string, error) {
+	kubeconfig, err := lab.ServiceAccountKubeconfig(ctx, cluster.Config, namespace, account, accountLife, front.URL, front.CA)
 	if err != nil {
 		return "", err
 	}

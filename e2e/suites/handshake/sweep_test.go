@@ -1,0 +1,212 @@
+package handshake
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/rancher/fleet/e2e/shim"
+	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+)
+
+// point is where a process is killed: at a write, before the server has it, or after it was done and before the answer.
+type point struct {
+	write
+	after bool
+}
+
+func (p point) String() string {
+	if p.after {
+		return "after " + p.write.String()
+	}
+	return "before " + p.write.String()
+}
+
+func (p point) fault() shim.Fault {
+	if p.after {
+		return shim.HangAnswer
+	}
+	return shim.HangBefore
+}
+
+// sweep kills at the points of one way of joining.
+type sweep struct {
+	*bed
+	way way
+	// empty is what the hub has when no cluster is there.
+	empty stage.Snapshot
+	// before is what each server has had so far.
+	before map[string]stage.Snapshot
+	// want is what a handshake leaves that nobody disturbed.
+	want image
+	// writes are all that were seen so far, in the order in which they came first.
+	writes []write
+	slow   time.Duration
+}
+
+// newSweep looks at a hub without clusters, and lets a cluster join that nobody disturbs.
+func newSweep(t *testing.T, b *bed, w way) *sweep {
+	t.Helper()
+	s := &sweep{bed: b, way: w, empty: settled(t, b.Hub)}
+	edge, err := b.edge.Snapshot(t.Context())
+	require.NoError(t, err)
+	s.before = map[string]stage.Snapshot{atHub: maps.Clone(s.empty), atEdge: edge}
+	s.run(t, nil)
+	require.NotEmpty(t, s.writes)
+	return s
+}
+
+// run lets a cluster join, with a kill at the point if there is one, and waits until there is what an undisturbed handshake
+// leaves. It reports whether the point was reached. Then the cluster goes and has to leave nothing.
+func (s *sweep) run(t *testing.T, at *point) (reached bool) {
+	t.Helper()
+	p := s.way.place(s.newPlace())
+	s.way.prepare(t, s.bed, p)
+	agent := &actor{start: s.way.agent(s.bed, p)}
+	watch := s.watch(t, at, agent)
+	start := time.Now()
+	s.way.begin(t, s.bed, p)
+	s.way.beforeAgent(t, s.bed, p)
+	require.NoError(t, agent.up(until(t)))
+	s.awaitJoined(t, p)
+	s.awaitImage(t)
+	s.slow = max(s.slow, time.Since(start))
+	reached = watch.end(t)
+
+	require.NoError(t, agent.end())
+	s.way.leave(t, s.bed, p)
+	awaitSame(t, s.Hub, s.empty, inNamespaceOfARun)
+	return reached
+}
+
+// awaitJoined waits for the end of a handshake by what is cheap to be looked at.
+func (s *sweep) awaitJoined(t *testing.T, p place) {
+	t.Helper()
+	await(t, "a cluster that is connected and whose handshake is over", func(ctx context.Context) (bool, string, error) {
+		requests, err := stage.List[fleet.ClusterRegistration](ctx, s.Hub, stage.Registrations, p.workspace)
+		if err != nil || len(requests) == 0 {
+			return false, "no request", err
+		}
+		for _, r := range requests {
+			ready := stage.Condition(r.Status.Conditions, fleet.RegistrationConditionCredentialReady)
+			if ready == nil || ready.Reason != "InUse" {
+				return false, describe(r), nil
+			}
+		}
+		clusters, err := stage.List[fleet.Cluster](ctx, s.Hub, stage.Clusters, p.workspace)
+		if err != nil || len(clusters) != 1 {
+			return false, fmt.Sprintf("%d clusters", len(clusters)), err
+		}
+		return stage.Connected(&clusters[0]), stage.Conditions(clusters[0].Status.Conditions), nil
+	})
+}
+
+func describe(r fleet.ClusterRegistration) string {
+	return fmt.Sprintf("%.16s:%s", r.Name, stage.Conditions(r.Status.Conditions))
+}
+
+// look is what this run has added to what was there before. Once it is what was awaited, what is not awaited to go counts
+// as seen: the next run need not wait until Kubernetes has removed the last of it.
+func (s *sweep) look(ctx context.Context) (now image, seen func(), err error) {
+	now = image{}
+	hub, err := now.look(ctx, atHub, s.Hub, s.before[atHub])
+	if err != nil {
+		return nil, nil, err
+	}
+	var edge stage.Snapshot
+	if s.edge != s.Hub {
+		if edge, err = now.look(ctx, atEdge, s.edge, s.before[atEdge]); err != nil {
+			return nil, nil, err
+		}
+	}
+	return now, func() {
+		maps.DeleteFunc(hub, func(key stage.Key, _ types.UID) bool { return !inNamespaceOfARun(key) })
+		maps.Copy(s.before[atHub], hub)
+		maps.Copy(s.before[atEdge], edge)
+	}, nil
+}
+
+// awaitImage waits for the objects of an undisturbed handshake. The first image is what there is when nothing changes any more.
+func (s *sweep) awaitImage(t *testing.T) {
+	t.Helper()
+	var last image
+	var since time.Time
+	require.NoError(t, stage.AwaitEvery(until(t), betweenLooks, "the objects of an undisturbed handshake", func(ctx context.Context) (bool, string, error) {
+		now, seen, err := s.look(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		if s.want != nil {
+			d := now.differences(s.want)
+			if d == "" {
+				seen()
+			}
+			return d == "", d, nil
+		}
+		if now.differences(last) != "" {
+			last, since = now, time.Now()
+			return false, "still changing", nil
+		}
+		still := time.Since(since) > 2*heartbeatLength
+		if still {
+			seen()
+		}
+		return still, "still changing", nil
+	}))
+	if s.want == nil {
+		last.requireOneRegistration(t)
+		s.want = last
+	}
+}
+
+// tries is how many handshakes a write may be missing from before it counts as one that comes by chance.
+const tries = 2
+
+// all kills at every write that is seen, once before and once after it, until there is none that was not seen. The plain
+// tier takes one write of each kind that no other way of joining has had, and every tenth of this one.
+func (s *sweep) all(t *testing.T) {
+	points, missed := 0, 0
+	for n := 0; n < len(s.writes); n++ {
+		for _, at := range pointsOf(n, s.writes[n]) {
+			points++
+			if !t.Run(fmt.Sprintf("%03d %s", n, at), func(t *testing.T) {
+				for range tries {
+					if s.run(t, &at) {
+						return
+					}
+				}
+				missed++
+				t.Logf("the write did not come in %d handshakes", tries)
+			}) {
+				return // what it left would be taken for the next one's
+			}
+		}
+	}
+	awaitSame(t, s.Hub, s.empty, func(stage.Key) bool { return false })
+	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), points, missed, s.slow.Round(time.Millisecond))
+	require.Less(t, missed, 1+points/10, "the points are not where handshakes pass")
+	if !full() {
+		t.Logf("reduced: a crash at %d of the %d points of this way of joining; FLEET_TEST_FULL=1 runs all", points, 2*len(s.writes))
+	}
+}
+
+// covered are the kinds of writes at which the plain tier has killed.
+var covered sync.Map
+
+// pointsOf are the points at the n-th write of a way of joining.
+func pointsOf(n int, w write) []point {
+	if full() {
+		return []point{{write: w}, {write: w, after: true}}
+	}
+	if _, seen := covered.LoadOrStore(w.writeKind, true); seen && n%10 != 9 {
+		return nil
+	}
+	return []point{{write: w, after: n%2 == 1}}
+}
