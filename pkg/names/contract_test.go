@@ -34,11 +34,11 @@ func TestTheContractsPlaceholdersMatchTheNames(t *testing.T) {
 		account := Account(request, uid)
 		assert.Regexp(t, placeholderOf(t, "<request>"), request)
 		assert.Regexp(t, placeholderOf(t, "<request-account>"), account)
-		assert.Regexp(t, placeholderOf(t, "<request-access>"), CredentialAccess(account))
 	}
 	for _, token := range []string{"edge", "import-token-" + strings.Repeat("x", 50), strings.Repeat("x.", 60)} {
 		account := Account(token, uid)
 		assert.Regexp(t, placeholderOf(t, "<import-account>"), account)
+		assert.Regexp(t, placeholderOf(t, "<import-access>"), CredentialAccess(account))
 		assert.Regexp(t, placeholderOf(t, "<import-role>"), ImportRole(account))
 		assert.Regexp(t, placeholderOf(t, "<import-role-binding>"), ImportRoleBinding(account))
 	}

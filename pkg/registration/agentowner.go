@@ -3,7 +3,6 @@ package registration
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -12,9 +11,6 @@ import (
 
 // maxAgentOwner is the longest mark that is read, in bytes: it lies on a foreign cluster.
 const maxAgentOwner = 1024
-
-// maxUID is the longest UID that is believed to be one.
-const maxUID = 64
 
 // AgentOwner is the Cluster whose agent a namespace of a downstream cluster holds. Only imports leave this mark; the
 // agent's chart does not.
@@ -41,16 +37,8 @@ func AgentOwnerOf(annotations map[string]string) (owner AgentOwner, found, ok bo
 }
 
 func (o AgentOwner) valid() bool {
-	for _, uid := range []string{o.Hub, o.Cluster} {
-		if uid == "" || len(uid) > maxUID || strings.IndexFunc(uid, notInUID) >= 0 {
-			return false
-		}
-	}
-	return len(validation.IsDNS1123Label(o.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(o.Name)) == 0
-}
-
-func notInUID(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
+	return names.IsUID(o.Hub) && names.IsUID(o.Cluster) &&
+		len(validation.IsDNS1123Label(o.Namespace)) == 0 && len(validation.IsDNS1123Subdomain(o.Name)) == 0
 }
 
 // Annotation is the mark as the value of names.AgentOwnerAnnotation.

@@ -40,7 +40,7 @@ func TestAMarkThatCannotBeReadIsSomebodys(t *testing.T) {
 		"huge and well":     anOwner.Annotation() + strings.Repeat(" ", maxAgentOwner),
 		"no hub":            with(func(o *AgentOwner) { o.Hub = "" }),
 		"no cluster":        with(func(o *AgentOwner) { o.Cluster = "" }),
-		"a long UID":        with(func(o *AgentOwner) { o.Hub = strings.Repeat("a", maxUID+1) }),
+		"a long UID":        with(func(o *AgentOwner) { o.Hub = strings.Repeat("a", names.MaxUID+1) }),
 		"a UID with a line": with(func(o *AgentOwner) { o.Cluster = "a\nb" }),
 		"a UID with marks":  with(func(o *AgentOwner) { o.Hub = "<b>" }),
 		"a path":            with(func(o *AgentOwner) { o.Name = "../../secrets" }),
@@ -76,14 +76,22 @@ func TestWhichNamespacesAnImportHolds(t *testing.T) {
 func FuzzAgentOwner(f *testing.F) {
 	f.Add(anOwner.Annotation())
 	f.Add(`{"hub":"a","cluster":"b","namespace":"c","name":"d","more":[{}]}`)
-	f.Add("")
+	for _, seed := range []string{
+		"", "null", "[]", `"text"`, "{", strings.Repeat("[", 2000), anOwner.Annotation() + anOwner.Annotation(), "\xff",
+		`{"hub":"\u001b[2J","cluster":"b","namespace":"c","name":"d"}`, `{"hub":"a","hub":"b","cluster":"b","namespace":"..","name":"../d"}`,
+		`{"HUB":"a","Cluster":"b","nameSpace":"c","name":"d"}`, `{"hub":1e999,"cluster":"b","namespace":"c","name":"d"}`,
+	} {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, value string) {
 		owner, found, ok := AgentOwnerOf(marked(value))
 		require.True(t, found)
 		if !ok {
+			require.Zero(t, owner, "nothing is taken from a mark that cannot be read")
 			return
 		}
-		require.LessOrEqual(t, len(owner.Hub)+len(owner.Cluster), 2*maxUID)
+		require.LessOrEqual(t, len(value), maxAgentOwner)
+		require.LessOrEqual(t, len(owner.Hub)+len(owner.Cluster), 2*names.MaxUID)
 		require.True(t, isPlain(owner.Hub+owner.Cluster+owner.Namespace+owner.Name))
 		again, _, ok := AgentOwnerOf(marked(owner.Annotation()))
 		require.True(t, ok)

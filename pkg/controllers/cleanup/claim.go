@@ -42,7 +42,7 @@ func setClaim(annotations map[string]string) (names.OwnerRef, bool) {
 	groupVersion, kind, ok := strings.Cut(annotations[apply.LabelGVK], ", Kind=")
 	group, _, _ := strings.Cut(groupVersion, "/")
 	ref := names.OwnerRef{Kind: kind, Namespace: annotations[apply.LabelNamespace], Name: annotations[apply.LabelName]}
-	return ref, ok && group == fleet.SchemeGroupVersion.Group && isOwnerKind(kind) && ref.Name != "" && ref.Namespace != ""
+	return ref, ok && group == fleet.SchemeGroupVersion.Group && isOwnerKind(kind) && ref.IsValid() && ref.Namespace != ""
 }
 
 // isManaged says that an object is one of ours at all. For Secrets it is not enough: users' own carry the label too.

@@ -61,13 +61,18 @@ func TestAccountStaysWhereABindingCannotBeRemoved(t *testing.T) {
 
 func TestWhatIsRemovedSaysWhoseItWas(t *testing.T) {
 	gone := owner(kindRegistration, "r", "1")
+	const gvk = "fleet.cattle.io/v1alpha1, Kind=ClusterRegistration"
 	sets := func(id, gvk string) map[string]string {
 		return map[string]string{
 			"objectset.rio.cattle.io/id": id, "objectset.rio.cattle.io/owner-gvk": gvk,
 			"objectset.rio.cattle.io/owner-name": "r", "objectset.rio.cattle.io/owner-namespace": workspace,
 		}
 	}
-	const gvk = "fleet.cattle.io/v1alpha1, Kind=ClusterRegistration"
+	setOf := func(name, namespace string) map[string]string {
+		notes := sets(names.SetGrant, gvk)
+		notes["objectset.rio.cattle.io/owner-name"], notes["objectset.rio.cattle.io/owner-namespace"] = name, namespace
+		return notes
+	}
 	for name, test := range map[string]struct {
 		annotations map[string]string
 		unmanaged   bool
@@ -86,6 +91,9 @@ func TestWhatIsRemovedSaysWhoseItWas(t *testing.T) {
 		"set of somebody else":            {annotations: sets("fleet-workspace", gvk)},
 		"set, owner of another group":     {annotations: sets(names.SetGrant, "example.com/v1, Kind=ClusterRegistration")},
 		"set, owner of another kind":      {annotations: sets(names.SetGrant, "fleet.cattle.io/v1alpha1, Kind=GitRepo")},
+		"owner with a path for a name":    {annotations: map[string]string{names.OwnerAnnotation: "ClusterRegistration/" + workspace + "/../1"}},
+		"set, owner with another such":    {annotations: setOf("..", workspace)},
+		"set, owner in no namespace":      {annotations: setOf("r", "%2e%2e")},
 		"set without an owner":            {annotations: map[string]string{"objectset.rio.cattle.io/id": names.SetBootstrapData}},
 		"our note counts before the set's": {annotations: func() map[string]string {
 			notes := sets(names.SetGrant, gvk)
