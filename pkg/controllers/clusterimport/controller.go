@@ -16,6 +16,7 @@ import (
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -100,7 +101,7 @@ func addIndexers(deps Deps) {
 		if c.Spec.KubeConfigSecret == "" {
 			return nil, nil
 		}
-		return []string{secretNamespace(c) + "/" + c.Spec.KubeConfigSecret}, nil
+		return []string{registration.KubeconfigSecretNamespace(c) + "/" + c.Spec.KubeConfigSecret}, nil
 	})
 }
 

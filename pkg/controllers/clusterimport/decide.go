@@ -49,6 +49,7 @@ const (
 	reasonUnreachable     = "Unreachable"
 	reasonWaitToken       = "WaitingForToken"
 	reasonTaken           = "AgentNamespaceTaken"
+	reasonUntrusted       = "UntrustedCertificate"
 )
 
 // facts is what a decision rests on.
@@ -68,6 +69,8 @@ type facts struct {
 	accountLives bool
 	namespaces   names.Namespaces
 	now          time.Time
+	// lives is what ends some day, nil where that cannot be told.
+	lives *registration.Lives
 }
 
 // plan is the outcome.

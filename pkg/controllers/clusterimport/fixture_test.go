@@ -115,7 +115,7 @@ func kubeconfigSecret(data map[string][]byte) *corev1.Secret {
 func factsOf(c *fleet.Cluster, changes ...func(*facts)) facts {
 	f := facts{
 		cluster: c, config: testConfig(), namespaces: hubNames(), now: now, accountLives: true,
-		secretNamespace: secretNamespace(c), secret: kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("a kubeconfig")}),
+		secretNamespace: registration.KubeconfigSecretNamespace(c), secret: kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("a kubeconfig")}),
 		imported: c.Status.AgentDeployedGeneration != nil,
 	}
 	f.record, _ = registration.ImportOf(c.Annotations)

@@ -15,7 +15,7 @@ func (h *handler) observe(cluster *fleet.Cluster) (facts, error) {
 	cfg := h.Config.Get()
 	f := facts{
 		cluster: cluster, config: cfg, namespaces: h.Names, now: h.Clock.Now(),
-		secretNamespace: secretNamespace(cluster),
+		secretNamespace: registration.KubeconfigSecretNamespace(cluster),
 		imported:        cluster.Status.AgentDeployedGeneration != nil,
 	}
 	f.record, _ = registration.ImportOf(cluster.Annotations)
@@ -24,7 +24,7 @@ func (h *handler) observe(cluster *fleet.Cluster) (facts, error) {
 		return f, nil
 	}
 	// A secret of a namespace that is not allowed is not even read.
-	if AllowedSecretNamespace(cluster.Namespace, f.secretNamespace) {
+	if registration.AllowedSecretNamespace(cluster.Namespace, f.secretNamespace) {
 		secret, err := h.Secrets.Cache().Get(f.secretNamespace, cluster.Spec.KubeConfigSecret)
 		if err != nil && !apierrors.IsNotFound(err) {
 			return f, fmt.Errorf("reading secret %s/%s: %w", f.secretNamespace, cluster.Spec.KubeConfigSecret, err)
@@ -48,11 +48,4 @@ func (h *handler) accountLives(c *fleet.Cluster, record registration.Import) (bo
 		return false, fmt.Errorf("reading the import account: %w", err)
 	}
 	return string(account.UID) == record.AccountUID, nil
-}
-
-func secretNamespace(c *fleet.Cluster) string {
-	if c.Spec.KubeConfigSecretNamespace != "" {
-		return c.Spec.KubeConfigSecretNamespace
-	}
-	return c.Namespace
 }

@@ -12,6 +12,7 @@ func (h *handler) reportProblem(f facts, reason, message string) error {
 	now := h.Clock.Now()
 	_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionFalse, reason, message, now)
+		showLives(status, f)
 	})
 	return err
 }
@@ -21,6 +22,7 @@ func (h *handler) reportHealthy(f facts) error {
 	now := h.Clock.Now()
 	_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionTrue, reasonImported, "", now)
+		showLives(status, f)
 	})
 	return err
 }
@@ -41,6 +43,7 @@ func (h *handler) reportImported(f facts, p plan) error {
 			status.GarbageCollectionInterval = &d
 		}
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionTrue, reasonImported, "", now)
+		showLives(status, f)
 	})
 	h.written.note(f.cluster.Namespace+"/"+f.cluster.Name, updated)
 	return err
@@ -55,6 +58,7 @@ func (h *handler) reportTornDown(f facts, what string) error {
 		status.AgentConfigChanged = false
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionFalse, reasonTornDown,
 			"bootstrap.localAgentDisabled is set; "+what, now)
+		showLives(status, f)
 	})
 	return err
 }

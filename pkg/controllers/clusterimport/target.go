@@ -2,19 +2,17 @@ package clusterimport
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rancher/fleet/pkg/config"
-	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Keys of a kubeconfig secret.
 const (
-	keyKubeconfig = "value"
-	keyServerURL  = "apiServerURL"
-	keyServerCA   = "apiServerCA"
+	keyKubeconfig = registration.KeyKubeconfigValue
+	keyServerURL  = registration.KeyAPIServerURL
+	keyServerCA   = registration.KeyAPIServerCA
 )
 
 // target is where the agent shall report to.
@@ -41,12 +39,9 @@ func effectiveTarget(f facts) (target, *plan) {
 	case f.optionsError != nil:
 		return wait(reasonBadOptions, "%s", f.optionsError)
 	}
-	t := target{serverURL: strings.TrimSpace(string(f.secret.Data[keyServerURL])), serverCA: f.secret.Data[keyServerCA]}
+	t := target{serverURL: strings.TrimSpace(string(f.secret.Data[keyServerURL])), serverCA: registration.HubCAOf(f.secret, f.config.APIServerCA)}
 	if t.serverURL == "" {
 		t.serverURL = f.config.APIServerURL
-	}
-	if len(t.serverCA) == 0 {
-		t.serverCA = f.config.APIServerCA
 	}
 	if t.serverURL == "" {
 		return wait(reasonNoServerURL, "no address of this hub is known for agents: set apiServerURL in the hub's configuration, or key %q in secret %s", keyServerURL, name)
@@ -60,7 +55,7 @@ func effectiveTarget(f facts) (target, *plan) {
 // withoutSecret says why there is no kubeconfig secret that may be used, nil where there is one.
 func withoutSecret(f facts) *plan {
 	switch {
-	case !AllowedSecretNamespace(f.cluster.Namespace, f.secretNamespace):
+	case !registration.AllowedSecretNamespace(f.cluster.Namespace, f.secretNamespace):
 		return &plan{action: await, reason: reasonSecretNamespace, message: fmt.Sprintf(
 			"kubeConfigSecretNamespace %q is not an allowed Fleet namespace; put the secret into %s", f.secretNamespace, f.cluster.Namespace)}
 	case f.secret != nil:
@@ -68,17 +63,4 @@ func withoutSecret(f facts) *plan {
 	}
 	return &plan{action: await, reason: reasonNoSecret, message: fmt.Sprintf(
 		"secret %s/%s (spec.kubeConfigSecret) does not exist; the hub goes on as soon as it does", f.secretNamespace, f.cluster.Spec.KubeConfigSecret)}
-}
-
-// allowedSecretNamespaces may hold kubeconfig secrets of clusters of other workspaces.
-var allowedSecretNamespaces = []string{
-	names.DefaultLocalWorkspace, names.DefaultWorkspace,
-	names.DefaultSystemNamespace, names.LegacySystemNamespace,
-	"cattle-fleet-clusters-system", "fleet-clusters-system",
-}
-
-// AllowedSecretNamespace says whether a Cluster may name a secret of that namespace: its own, or one of the hub's. Else
-// whoever may write a Cluster could have the hub use any secret of it.
-func AllowedSecretNamespace(workspace, namespace string) bool {
-	return namespace == "" || namespace == workspace || slices.Contains(allowedSecretNamespaces, namespace) || strings.HasPrefix(namespace, "cluster-")
 }

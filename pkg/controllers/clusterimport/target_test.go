@@ -13,31 +13,6 @@ import (
 	"github.com/rancher/fleet/pkg/config"
 )
 
-// TestAllowedKubeConfigSecretNamespace of the reference.
-func TestWhereAKubeconfigSecretMayLie(t *testing.T) {
-	for _, test := range []struct {
-		workspace, namespace string
-		want                 bool
-	}{
-		{workspace, "", true},
-		{workspace, "fleet-default", true},
-		{workspace, "fleet-local", true},
-		{workspace, "cattle-fleet-system", true},
-		{workspace, "fleet-system", true},
-		{workspace, "cattle-fleet-clusters-system", true},
-		{workspace, "fleet-clusters-system", true},
-		{workspace, "cluster-fleet-default-x-1234", true},
-		{"my-workspace", "my-workspace", true},
-		{"cattle-system", "cattle-system", true},
-		{workspace, "kube-system", false},
-		{workspace, "cattle-system", false},
-		{workspace, "some-other-namespace", false},
-		{workspace, "default", false},
-	} {
-		assert.Equal(t, test.want, AllowedSecretNamespace(test.workspace, test.namespace), "%s from %s", test.namespace, test.workspace)
-	}
-}
-
 func TestWhatKeepsATargetFromBeingKnown(t *testing.T) {
 	data := func(pairs ...string) func(*facts) {
 		return func(f *facts) {

@@ -27,6 +27,9 @@ func (t *trouble) Unwrap() error { return t.err }
 // each time.
 var localPort = regexp.MustCompile(`(read|write|dial) (tcp|udp) \S+->`)
 
+// clockTime is in Go's words for a certificate that is out of time, and differs with each try as well.
+var clockTime = regexp.MustCompile(`current time \S+ is (after|before)`)
+
 // credentials are what a foreign cluster, or a proxy on the way, may repeat in its answer.
 var credentials = regexp.MustCompile(`eyJ[\w-]+\.[\w-]*\.?[\w-]*|(?i:bearer)\s+\S+`)
 
@@ -40,6 +43,7 @@ func plain(err error) string {
 		text = text[:8*maxText]
 	}
 	text = localPort.ReplaceAllString(text, "$1 $2 ")
+	text = clockTime.ReplaceAllString(text, "the hub's clock is $1")
 	text = credentials.ReplaceAllString(text, "(a credential)")
 	if len(text) > maxText {
 		text = text[:maxText] + "..."
@@ -47,20 +51,19 @@ func plain(err error) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy.
-func explain(err error, secret string) (reason, message string) {
+// explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy. ca are the
+// certificates that the kubeconfig trusts.
+func explain(err error, secret string, ca []*x509.Certificate) (reason, message string) {
 	text := plain(err)
-	var unknown x509.UnknownAuthorityError
-	var hostname x509.HostnameError
 	var netErr net.Error
 	var known *trouble
-	switch {
-	case errors.As(err, &known):
+	if errors.As(err, &known) {
 		return known.reason, text
-	case errors.As(err, &hostname):
-		return "CertificateMismatch", fmt.Sprintf("the cluster's certificate is for another address than that of secret %s: %s; put an address into the kubeconfig that the certificate names, or set tls-server-name there", secret, text)
-	case errors.As(err, &unknown) || strings.Contains(text, "x509:"):
-		return "UntrustedCertificate", fmt.Sprintf("the cluster's certificate is not trusted with the CA of secret %s: %s%s; put the CA that the server uses into the kubeconfig", secret, text, served(unknown))
+	}
+	if reason, message = explainCertificate(err, secret, ca); reason != "" {
+		return reason, message
+	}
+	switch {
 	case apierrors.IsUnauthorized(err):
 		return "KubeconfigRefused", fmt.Sprintf("the cluster refuses the credential of secret %s: %s; put a new one there", secret, text)
 	case apierrors.IsForbidden(err):
@@ -70,12 +73,4 @@ func explain(err error, secret string) (reason, message string) {
 	default:
 		return "ImportFailed", text
 	}
-}
-
-// served names the certificate that was seen.
-func served(e x509.UnknownAuthorityError) string {
-	if e.Cert == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (served: %q, issued by %q, SHA-256 %s)", e.Cert.Subject, e.Cert.Issuer, digest(e.Cert.Raw))
 }

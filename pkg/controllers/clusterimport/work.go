@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	"github.com/sirupsen/logrus"
@@ -36,11 +37,16 @@ func (h *handler) work(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
+	f.lives = livesOf(f)
 	p := decide(f)
-	if p.again > 0 {
-		h.queue.AddAfter(key, p.again)
+	for _, wait := range []time.Duration{p.again, livesChange(f)} {
+		if wait > 0 {
+			h.queue.AddAfter(key, wait)
+		}
 	}
 	switch p.action {
+	case nothing:
+		return h.reportLives(f)
 	case await:
 		return h.reportProblem(f, p.reason, p.message)
 	case confirm:
@@ -62,7 +68,10 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	if err == nil {
 		return nil
 	}
-	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret)
+	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret, caOf(f))
+	if ended := endedIn(f, err); ended != "" {
+		message = ended + "; " + message
+	}
 	said := message
 	switch {
 	case errors.Is(context.Cause(ctx), errSlow):

@@ -56,6 +56,7 @@ func Register(ctx context.Context, deps Deps) {
 	kube.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
 	kube.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
 	kube.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
+	kube.Watch(ctx, handlerName+"-kubeconfigs", h.leasesOfSecret, now, deps.Secrets)
 }
 
 func newHandler(ctx context.Context, deps Deps) *handler {
@@ -69,6 +70,7 @@ func addIndexers(deps Deps) {
 		}
 		return []string{c.Status.Namespace}, nil
 	})
+	deps.Clusters.Cache().AddIndexer(clustersBySecret, secretKeys)
 	deps.Registrations.Cache().AddIndexer(requestsByCluster, func(r *fleet.ClusterRegistration) ([]string, error) {
 		if r.Status.ClusterName == "" {
 			return nil, nil
@@ -102,16 +104,25 @@ func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinatio
 	if e.pulse.renewed.IsZero() && e.pulse.holder == "" {
 		return lease, nil // nobody has used the Lease yet
 	}
+	if e.kubeconfig, err = h.kubeconfig(cluster); err != nil {
+		return lease, err
+	}
+	e.basis = basisOf(e.kubeconfig, h.Config.Get().APIServerCA)
 	defer h.lookAgain(place.Namespace, e)
-	if !judge {
+	if !judge && !h.tracker.restsElsewhere(place.Namespace, e.basis) {
 		return lease, nil
 	}
 	return lease, h.act(e)
 }
 
-// lookAgain orders a look at the end of the grace. Of several orders the earliest holds.
+// lookAgain orders a look at the end of the grace, and for an agent that is silent when something else becomes due. Of
+// several orders the earliest holds.
 func (h *handler) lookAgain(namespace string, e evidence) {
-	if wait := e.pulse.ends(e.grace).Sub(e.now); wait > 0 {
+	wait := e.pulse.ends(e.grace).Sub(e.now)
+	if due := h.tracker.due(namespace); wait <= 0 && !due.IsZero() {
+		wait = due.Sub(e.now)
+	}
+	if wait > 0 {
 		h.Leases.EnqueueAfter(namespace, names.HeartbeatLease, wait+time.Second)
 	}
 }
@@ -173,7 +184,8 @@ func (h *handler) act(e evidence) error {
 	if err := h.apply(e, v); err != nil {
 		return fmt.Errorf("cluster %s/%s: %w", e.cluster.Namespace, e.cluster.Name, err)
 	}
-	h.tracker.settled(e.cluster.Status.Namespace, e.pulse, v.contact, v.renewal)
+	h.tracker.settled(e.cluster.Status.Namespace, e.pulse, v.contact, v.due())
+	h.tracker.rest(e.cluster.Status.Namespace, e.basis)
 	if v.use.pending {
 		h.tracker.invalidate(e.cluster.Status.Namespace)
 	}
@@ -186,6 +198,7 @@ func (h *handler) gather(e *evidence) error {
 		return fmt.Errorf("listing registrations: %w", err)
 	}
 	e.requests = requests
+	e.lives = kube.LivesOf(e.cluster, e.kubeconfig, h.Config.Get().APIServerCA, e.now)
 	e.accounts = map[string]string{}
 	for _, r := range requests {
 		account, err := h.Accounts.Cache().Get(h.Names.Agents, names.Account(r.Name, string(r.UID)))

@@ -2,9 +2,16 @@ package heartbeat
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"testing"
 	"time"
 
@@ -114,6 +121,29 @@ func newHub(t *testing.T) *hub {
 	addIndexers(deps)
 	h.clusters.Fail, h.registrations.Fail, h.secrets.Fail = h.script("Cluster"), h.script("ClusterRegistration"), h.script("Secret")
 	return h
+}
+
+// configure puts a CA of the hub in force.
+func (h *hub) configure(t *testing.T, ca []byte) {
+	t.Helper()
+	raw, err := json.Marshal(map[string]any{"apiServerCA": ca})
+	require.NoError(t, err)
+	_, err = h.Config.Load(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{names.VersionAnnotation: "v1"}},
+		Data:       map[string]string{names.ConfigKey: string(raw)},
+	})
+	require.NoError(t, err)
+}
+
+// testCA is a CA as PEM.
+func testCA(t *testing.T, from, until time.Time) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "hub"}, NotBefore: from, NotAfter: until, IsCA: true, BasicConstraintsValid: true}
+	raw, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }
 
 // tokens answers requests for tokens, each with another one.

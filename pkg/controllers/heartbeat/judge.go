@@ -23,6 +23,11 @@ type evidence struct {
 	accounts map[string]string
 	// renewed is the secret with the next credential, nil where there is none.
 	renewed *corev1.Secret
+	// kubeconfig is the kubeconfig secret, nil where there is none, and basis tells it and the hub's CA from others.
+	kubeconfig *corev1.Secret
+	basis      string
+	// lives is what ends beside the agent's credential.
+	lives registration.Lives
 	// legacy says that the agent has no Lease and checks in by its status.
 	legacy bool
 }
@@ -37,6 +42,17 @@ type verdict struct {
 	problemReason, problem string
 	// renewal is when the credential is due for renewal, zero if it never is.
 	renewal time.Time
+	// warning says what ends soon, and what to do; change is when that becomes another.
+	warning string
+	change  time.Time
+}
+
+// due is when there is something to be done or said although nothing happens. An agent that is silent takes no renewal.
+func (v verdict) due() time.Time {
+	if v.contact != connected {
+		return v.change
+	}
+	return earlier(v.renewal, v.change)
 }
 
 func judge(e evidence) verdict {
@@ -51,6 +67,7 @@ func judge(e evidence) verdict {
 	if v.use.shown && record.Issued != nil && record.Expires != nil {
 		v.renewal = registration.RenewalDue(record.Issued.Time, record.Expires.Time)
 	}
+	v.warning, v.change = e.lives.Warnings(e.cluster, lifeOf(record), e.now)
 	uid, lives := e.accounts[v.use.request.Name]
 	switch {
 	case e.cluster.Spec.Revoked:

@@ -16,6 +16,7 @@ const (
 	reasonConnected       = "Heartbeat"
 	reasonSilent          = "Silent"
 	reasonValid           = "Valid"
+	reasonExpiresSoon     = "ExpiresSoon"
 	reasonExpired         = "Expired"
 	reasonRevoked         = "Revoked"
 	reasonAccountReplaced = "AccountReplaced"
@@ -43,12 +44,18 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	if v.use.record == nil {
 		return
 	}
-	if v.problem != "" {
+	switch {
+	case v.problem != "":
 		set(fleet.ClusterConditionCredentialValid, metav1.ConditionFalse, v.problemReason, v.problem)
-	} else {
+	case v.warning != "":
+		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonExpiresSoon, v.warning)
+	default:
 		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonValid, "")
 	}
 	status.Credential = credentialStatus(status.Credential, v.use.record)
+	if e.cluster.Spec.KubeConfigSecret == "" {
+		e.lives.ShowHubCA(status.Credential)
+	}
 	status.Identity = identityStatus(status.Identity, e)
 }
 

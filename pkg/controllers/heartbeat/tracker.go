@@ -54,8 +54,10 @@ type entry struct {
 	reported contact
 	holderAt string
 	judged   bool
-	// renewal is when the credential is due, zero if it never is.
-	renewal time.Time
+	// next is when something becomes due, zero for never.
+	next time.Time
+	// basis is what the last judgement rested on beside the agent.
+	basis string
 }
 
 // tracker remembers pulses by the cluster's namespace.
@@ -87,18 +89,44 @@ func (t *tracker) observe(key, holder string, renewed, created, now time.Time, g
 		e.seen = now
 	}
 	e.holder, e.renewed = holder, renewed
-	due := !e.renewal.IsZero() && !now.Before(e.renewal)
+	due := !e.next.IsZero() && !now.Before(e.next)
 	return e.pulse, !e.judged || due || e.holder != e.holderAt || e.contact(now, grace) != e.reported
 }
 
-// settled notes that a pulse was judged, and when the credential is due. If a new judgement was asked for meanwhile, this
+// settled notes that a pulse was judged, and when something becomes due. If a new judgement was asked for meanwhile, this
 // one may not have seen what that is about, and does not count.
-func (t *tracker) settled(key string, p pulse, c contact, renewal time.Time) {
+func (t *tracker) settled(key string, p pulse, c contact, next time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e, ok := t.entries[key]; ok {
-		e.reported, e.holderAt, e.renewal, e.judged = c, p.holder, renewal, e.round == p.round
+		e.reported, e.holderAt, e.next, e.judged = c, p.holder, next, e.round == p.round
 	}
+}
+
+// due is when something becomes due, zero for never.
+func (t *tracker) due(key string) time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.entries[key]; ok {
+		return e.next
+	}
+	return time.Time{}
+}
+
+// rest notes what a judgement rested on beside the agent, and restsElsewhere says whether that is another now.
+func (t *tracker) rest(key, basis string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e, ok := t.entries[key]; ok {
+		e.basis = basis
+	}
+}
+
+func (t *tracker) restsElsewhere(key, basis string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.entries[key]
+	return ok && e.judged && e.basis != basis
 }
 
 // invalidate asks for a new judgement at the next look.
