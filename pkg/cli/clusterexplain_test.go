@@ -232,3 +232,17 @@ func TestExplainShowsWarningsOfTheHub(t *testing.T) {
 	assert.Contains(t, out, "Because: of edge-1")
 	assert.NotContains(t, out, "of edge-2")
 }
+
+// The same is not told three times: by the request, by the condition, and by the Event of it.
+func TestExplainRepeatsNothing(t *testing.T) {
+	h := newTestHub(t, "", withEvents()...)
+	h.joined("fleet-default", "edge-1")
+	h.conflicting("fleet-default", "edge-1")
+	h.put("Event", &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "e"}, Type: corev1.EventTypeWarning, Reason: "IdentityConflict",
+		Message:        "Granted=False: because of IdentityConflict",
+		InvolvedObject: corev1.ObjectReference{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "ClusterRegistration", Name: "request-other"},
+	})
+	_, out, _ := typed("cluster", "explain", "edge-1")
+	assert.Equal(t, 1, strings.Count(out, "because of IdentityConflict"), out)
+}

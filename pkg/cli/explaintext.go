@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,7 +118,7 @@ func (t *explainText) end(x explain.Expiry) string {
 	case !x.Expires.After(t.now):
 		return fmt.Sprintf("ended %s, %s ago", clock(x.Expires), duration.HumanDuration(t.now.Sub(x.Expires.Time)))
 	}
-	text := fmt.Sprintf("ends %s, in %s", clock(x.Expires), duration.HumanDuration(x.Expires.Sub(t.now)))
+	text := fmt.Sprintf("ends %s, in %s", clock(x.Expires), ahead(x.Expires.Sub(t.now)))
 	if x.Renewal != nil {
 		text += ", renewed from " + clock(x.Renewal) + " on"
 	}
@@ -155,23 +156,41 @@ func claims(r explain.Request) string {
 	return strings.Join(said, ", ")
 }
 
+// troubles tells what the steps and the requests have not told already.
 func (t *explainText) troubles(e explain.Explanation) {
 	tell := func(who string, trouble *explain.Trouble) {
-		if trouble != nil {
+		if trouble != nil && !told(e, trouble.Message) {
 			t.line("\nLast error of the %s, %s ago, from %s:\n  %s", who, ago(trouble.Time, t.now), trouble.From, reasoned(trouble.Reason, trouble.Message))
 		}
 	}
 	tell("hub", e.HubError)
 	tell("agent", e.AgentError)
-	if len(e.Warnings) == 0 {
+	warnings := slices.DeleteFunc(slices.Clone(e.Warnings), func(w explain.EventLine) bool { return told(e, w.Message) })
+	if len(warnings) == 0 {
 		return
 	}
 	t.line("\nWarnings of the hub")
 	t.table(func(table io.Writer) {
-		for _, w := range e.Warnings {
+		for _, w := range warnings {
 			fmt.Fprintf(table, "  %s\t%s\t%s\n", clock(&w.Time), w.About, reasoned(w.Reason, w.Message))
 		}
 	})
+}
+
+// told says whether a message only repeats what a step or a request that is shown says. An Event of a condition has its
+// message behind a few words of its own.
+func told(e explain.Explanation, message string) bool {
+	for _, s := range e.Steps {
+		if s.State != explain.Done && s.Detail != "" && strings.HasSuffix(message, s.Detail) {
+			return true
+		}
+	}
+	for _, r := range e.Requests[:min(len(e.Requests), shownRequests)] {
+		if r.Message != "" && strings.HasSuffix(message, r.Message) {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *explainText) unknown(list []string) {

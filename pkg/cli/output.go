@@ -115,5 +115,16 @@ func until(at *metav1.Time, now time.Time) string {
 	case !at.After(now):
 		return "ended " + duration.HumanDuration(now.Sub(at.Time)) + " ago"
 	}
-	return "in " + duration.HumanDuration(at.Sub(now))
+	return "in " + ahead(at.Sub(now))
+}
+
+// ahead is a duration that has yet to pass: of a day, a second after its beginning is still a day.
+func ahead(d time.Duration) string {
+	switch {
+	case d > 48*time.Hour:
+		d = d.Round(time.Hour)
+	case d > 2*time.Minute:
+		d = d.Round(time.Minute)
+	}
+	return duration.HumanDuration(d)
 }

@@ -67,6 +67,14 @@ func TestATokenIsMadeAsItWasAskedFor(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+func TestWhatIsAheadIsRounded(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		24*time.Hour - time.Second: "24h", 365*24*time.Hour - time.Minute: "365d", time.Hour - time.Second: "60m", 90 * time.Second: "90s",
+	} {
+		assert.Equal(t, want, ahead(d))
+	}
+}
+
 func TestATokenThatExistsIsNotMadeAgain(t *testing.T) {
 	h := newTestHub(t, "")
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "edge"))

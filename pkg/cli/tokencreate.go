@@ -87,7 +87,7 @@ func createToken(c *cli.Context) error {
 		}
 	}
 	row := newTokenRow(token, time.Now())
-	if err := present(c, row, func(out io.Writer) error { return printCreated(out, row, time.Now()) }); err != nil {
+	if err := present(c, row, func(out io.Writer) error { return printCreated(out, row) }); err != nil {
 		return err
 	}
 	return waited
@@ -115,8 +115,15 @@ func makeToken(c *cli.Context, h *hub, o object, spec fleet.ClusterRegistrationT
 	return convert[fleet.ClusterRegistrationToken](made)
 }
 
-func printCreated(out io.Writer, row tokenRow, now time.Time) error {
-	lines := []string{fmt.Sprintf("Made token %s/%s for %s; it ends: %s.", row.Workspace, row.Name, printable(row.limits(), maxSentence), until(row.Expires, now))}
+func printCreated(out io.Writer, row tokenRow) error {
+	end := "it has no end"
+	if row.Expires != nil {
+		end = "it ends " + clock(row.Expires)
+	}
+	lines := []string{fmt.Sprintf("Made token %s/%s for %s; %s.", row.Workspace, row.Name, printable(row.limits(), maxSentence), end)}
+	if row.Expires == nil {
+		lines = append(lines, "Where the hub requires an end (chart value controller.registrationTokenTTL.required) it deletes this token.")
+	}
 	if row.Message != "" {
 		lines = append(lines, "The hub says of it: "+printable(row.Message, maxSentence))
 	} else if row.MaxUses != nil {

@@ -50,7 +50,7 @@ func tokenAndValues(t *testing.T, b *bed) (values string) {
 
 	// The context's namespace is no workspace before something of the hub is in it.
 	made := b.succeeds(t, "token", "create", "edge", "-n", workspace, "--ttl", "1h", "--cluster-name", cluster, "--wait")
-	assert.Contains(t, made, "Made token verbs/edge for cluster edge-1; it ends: in 59m")
+	assert.Contains(t, made, "Made token verbs/edge for cluster edge-1; it ends 20")
 	explained := b.succeeds(t, "cluster", "explain", cluster)
 	assert.Contains(t, explained, "verbs/edge-1 has no Cluster yet: Requested")
 	values = b.succeeds(t, "token", "values", "edge")
