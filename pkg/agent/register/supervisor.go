@@ -141,6 +141,8 @@ func (s *Supervisor) prepare(ctx context.Context) error {
 			switch {
 			case idErr == nil:
 				s.fingerprint = id.Fingerprint()
+				// Who approves a request on the hub compares this with what the hub shows.
+				s.report.logged(topicLocal, s.fingerprint, fmt.Sprintf("This agent's key has the fingerprint %s", s.fingerprint))
 				return nil
 			case isDamaged(idErr):
 				s.report.warning(topicLocal, EventConfigInvalid, idErr.Error(), idErr.Error())
