@@ -168,10 +168,16 @@ func FuzzParseBootstrap(f *testing.F) {
 	f.Add(document, "https://hub.example.com", "ns", "token")
 	f.Add([]byte("internal: {systemNamespace: fleet-system}"), "", "", "")
 	f.Add([]byte("a: &a [*a]"), "https://[::1", "..", "\xff")
+	f.Add([]byte("token: !!binary aGk=\ntokenName: 1e3"), "https://user:secret@hub", strings.Repeat("a", 300), "ey.J0.\r\nInjected: 1")
+	f.Add([]byte("{token: a, token: b, clusterNamespace: ~}"), "HTTPS://HUB.example.com:99999/?a#b", "a.b", " \t\n")
+	f.Add([]byte("a: &x [1,1,1,1]\nb: &y [*x,*x,*x,*x]\nc: &z [*y,*y,*y,*y]\nd: [*z,*z,*z,*z]"), "https://h\u202e.example", "-", strings.Repeat("x", maxToken+1))
+	f.Add([]byte(strings.Repeat("[", 5000)), "https://%zz", "xn--a", "\x00")
 	f.Fuzz(func(t *testing.T, document []byte, url, namespace, token string) {
 		b, err := ParseValues(document)
 		if err == nil {
 			checkBootstrap(t, b)
+		} else {
+			checkError(t, err, `key "`, b.Token)
 		}
 		b, err = ParseBootstrap(map[string][]byte{
 			KeyAPIServerURL: []byte(url), KeyClusterNamespace: []byte(namespace), KeyToken: []byte(token),
@@ -179,8 +185,25 @@ func FuzzParseBootstrap(f *testing.F) {
 		})
 		if err == nil {
 			checkBootstrap(t, b)
+		} else {
+			checkError(t, err, `key "`, b.Token)
 		}
 	})
+}
+
+// checkError holds for every error about what somebody else wrote: it names the field in each line, is bounded and
+// printable, and does not tell the secret.
+func checkError(t *testing.T, err error, field, secret string) {
+	t.Helper()
+	require.Less(t, len(err.Error()), 4000)
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		require.Contains(t, line, field)
+		require.Equal(t, strings.TrimSpace(line), Printable(line, len(line)), "it can be shown")
+	}
+	// A short one can be a part of any sentence.
+	if len(secret) >= 20 {
+		require.NotContains(t, err.Error(), secret)
+	}
 }
 
 // checkBootstrap holds for whatever was accepted: it is valid, and says the same again.

@@ -95,12 +95,16 @@ func FuzzParseCredential(f *testing.F) {
 	f.Add(testToken, "", "", "cluster-a", "fleet-default", "edge", "")
 	f.Add("", "c2VhbGVk", "uid", "cluster-a", "fleet-default", "edge", "cattle-fleet-system")
 	f.Add("\xff", "\n", "\x00", "..", "/", "A", "-")
+	f.Add(testToken+"\r\nX: y", "", "", "cluster-a/../b", "fleet-default\n", "edge%2f", strings.Repeat("a", 64))
+	f.Add(strings.Repeat("a", maxToken+1), strings.Repeat("b", maxSealed+1), "\x1b[2J", "", "\u202e", strings.Repeat("a", 254), "..")
 	f.Fuzz(func(t *testing.T, token, sealed, hub, deployment, workspace, cluster, system string) {
 		c, err := ParseCredential(map[string][]byte{
 			KeyToken: []byte(token), KeySealedToken: []byte(sealed), KeyHubUID: []byte(hub), KeyDeploymentNamespace: []byte(deployment),
 			KeyClusterNamespace: []byte(workspace), KeyClusterName: []byte(cluster), KeySystemNamespace: []byte(system),
 		})
 		if err != nil {
+			checkError(t, err, "e", c.Token)
+			require.Regexp(t, `key "|the credential`, err.Error())
 			return
 		}
 		require.True(t, (c.Token == "") != (c.SealedToken == ""), "one of the two")

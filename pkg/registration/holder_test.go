@@ -73,9 +73,17 @@ func FuzzParseHolder(f *testing.F) {
 	f.Add("fleet-agent-0/-/fedcba9876543210", "fleet-agent-0")
 	f.Add("a/0123456789abcdef0123456789abcdef/fedcba9876543210", "a/b")
 	f.Add("//", "\xff")
+	f.Add("a/-/FEDCBA9876543210", strings.Repeat("é", 200))
+	f.Add("a\x1b[2J/-/fedcba9876543210", "../../x")
+	f.Add(strings.Repeat("a", maxInstance+1)+"/-/fedcba9876543210", "\u202e\u2028")
+	f.Add("a/-/fedcba9876543210/", "-/-/-")
 	f.Fuzz(func(t *testing.T, s, instance string) {
 		if h, ok := ParseHolder(s); ok {
 			require.Equal(t, s, h.String(), "what is read is written alike")
+			require.LessOrEqual(t, len(s), maxInstance+1+fingerprintLength+1+digestLength)
+			require.True(t, isPlain(s), "%q", s)
+		} else {
+			require.Zero(t, h)
 		}
 		made := Holder{Instance: instance, Fingerprint: testFingerprint, Digest: testDigest}
 		h, ok := ParseHolder(made.String())

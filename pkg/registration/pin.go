@@ -8,6 +8,9 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
+// maxFingerprint is the longest fingerprint that is read from a pin, in bytes.
+const maxFingerprint = 64
+
 // Pin is the identity that a Cluster was first granted with, kept in an annotation that no agent can write.
 type Pin struct {
 	Fingerprint string `json:"fingerprint"`
@@ -31,10 +34,16 @@ func PinOf(annotations map[string]string) (*Pin, error) {
 		return nil, nil
 	}
 	var pin Pin
-	if err := json.Unmarshal([]byte(raw), &pin); err != nil || pin.Fingerprint == "" {
+	if err := json.Unmarshal([]byte(raw), &pin); err != nil || !pin.valid() {
 		return nil, fmt.Errorf("annotation %s cannot be read: restore it, or remove it to let the next request bind the cluster anew", names.IdentityAnnotation)
 	}
 	return &pin, nil
+}
+
+// valid bounds what goes into the Cluster's status: a person may have edited the annotation.
+func (p Pin) valid() bool {
+	return p.Fingerprint != "" && len(p.Fingerprint) <= maxFingerprint && isPlain(p.Fingerprint) &&
+		len(p.ClusterUID) <= maxClientID && isPlain(p.ClusterUID)
 }
 
 // Annotation is the pin as the value of names.IdentityAnnotation.
@@ -70,6 +79,8 @@ func ImportOf(annotations map[string]string) (Import, bool) {
 	if !ok || json.Unmarshal([]byte(raw), &record) != nil {
 		return Import{}, false
 	}
+	// A person may have edited it; delays are computed from this number.
+	record.Attempts = max(record.Attempts, 0)
 	return record, true
 }
 

@@ -29,7 +29,11 @@ func TestNoAnnotationIsNoPin(t *testing.T) {
 
 // In doubt, keep: a pin that cannot be read binds the cluster to nobody, and opens it to nobody.
 func TestUnreadablePinsAreErrors(t *testing.T) {
-	for _, raw := range []string{"", "{}", "null", "[]", "text", `{"fingerprint":""}`, `{"fingerprint":5}`, `{"clusterUID":"uid"}`, strings.Repeat("{", 1<<20)} {
+	for _, raw := range []string{
+		"", "{}", "null", "[]", "text", `{"fingerprint":""}`, `{"fingerprint":5}`, `{"clusterUID":"uid"}`, strings.Repeat("{", 1<<20),
+		`{"fingerprint":"` + strings.Repeat("a", maxFingerprint+1) + `"}`, `{"fingerprint":"a\u001b[2J"}`, `{"fingerprint":"ä"}`,
+		`{"fingerprint":"a","clusterUID":"` + strings.Repeat("a", maxClientID+1) + `"}`, `{"fingerprint":"a","clusterUID":"a\nb"}`,
+	} {
 		pin, err := PinOf(map[string]string{names.IdentityAnnotation: raw})
 		require.ErrorContains(t, err, names.IdentityAnnotation, "%.40q", raw)
 		assert.Nil(t, pin)
@@ -53,4 +57,11 @@ func TestUnreadableImportsAreNone(t *testing.T) {
 		assert.False(t, ok)
 		assert.Zero(t, got)
 	}
+}
+
+// A negative number would shift a delay by a negative amount, and take the hub down.
+func TestAnImportHasNoFewerThanNoAttempts(t *testing.T) {
+	got, ok := ImportOf(map[string]string{names.ImportAnnotation: `{"attempts":-1}`})
+	require.True(t, ok)
+	assert.Zero(t, got.Attempts)
 }

@@ -53,8 +53,11 @@ func RecordOf(annotations map[string]string) (fleet.CredentialRecord, bool) {
 		Issued:     stamp(issued),
 		Expires:    stamp(expires),
 	}
-	return record, err1 == nil && err2 == nil && record.Digest != "" && record.AccountUID != ""
+	return record, err1 == nil && err2 == nil && isTime(issued) && isTime(expires) && record.Digest != "" && record.AccountUID != ""
 }
+
+// isTime says whether a time can stand in a status: JSON knows the years up to 9999.
+func isTime(t time.Time) bool { return t.Unix() > 0 && t.Unix() <= maxUnix }
 
 // Remember adds a record to those of a request. The oldest go first, but never the newest one that is in use.
 func Remember(records []fleet.CredentialRecord, record fleet.CredentialRecord) []fleet.CredentialRecord {

@@ -199,3 +199,12 @@ func TestWeakPublicKeysAreNotSealedTo(t *testing.T) {
 		assert.ErrorContains(t, err, "identity.publicKey")
 	}
 }
+
+// An agent and a hub of other versions, and a library that is upgraded, still understand each other.
+func TestWhatWasSealedOnceStillOpens(t *testing.T) {
+	id, err := IdentityFrom([]byte(strings.Repeat("k", keyLength)))
+	require.NoError(t, err)
+	token, err := id.Open(testBinding(id), sealedOnce)
+	require.NoError(t, err)
+	assert.Equal(t, testToken, token)
+}

@@ -95,13 +95,20 @@ func FuzzParseClaims(f *testing.F) {
 	f.Add(jwt(requestedClaims), requestedClaims)
 	f.Add(jwt(secretClaims), secretClaims)
 	f.Add("..", `{"sub":"s","exp":1e308}`)
+	f.Add("a.!.c", `{"sub":["s"],"exp":"soon"}`)
+	f.Add(strings.Repeat(".", 100), `{"sub":"\u0000","exp":-0.5,"iat":9e18,"nbf":null}`)
+	f.Add("\xff.\xff.\xff", `{"SUB":"s","kubernetes.io":[],"exp":253402300799.9}`)
+	f.Add(strings.Repeat("a", maxToken+1), strings.Repeat(`{"kubernetes.io":`, 3000))
 	f.Fuzz(func(t *testing.T, token, claims string) {
 		for _, token := range []string{token, jwt(claims)} {
 			c, err := ParseClaims(token)
 			if err != nil {
+				checkError(t, err, "token", token)
+				require.Zero(t, c)
 				continue
 			}
 			require.NotEmpty(t, c.Subject)
+			require.True(t, len(c.Subject)+len(c.AccountUID) <= 6*maxToken, "no longer than the token, whatever stands for what cannot be read")
 			_, err = json.Marshal([]time.Time{c.IssuedAt, c.Expires})
 			require.NoError(t, err, "a time can be stored")
 			require.False(t, RenewalDue(c.IssuedAt, c.Expires).After(c.Expires) && c.IssuedAt.Before(c.Expires))
