@@ -43,6 +43,7 @@ func reach(cfg *rest.Config, tlsMode string, timeout time.Duration) error {
 	if err := WithTrust(cfg, tlsMode, cfg.CAData); err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	withoutRedirects(cfg)
 	WithCallTimeout(cfg, timeout)
 	return nil
 }
