@@ -137,24 +137,3 @@ func TestBuiltKubeconfigHasTheNamesOfTheWire(t *testing.T) {
 	_, err = BuildKubeconfig("https://hub", nil, "", "ns")
 	assert.ErrorContains(t, err, "token")
 }
-
-func FuzzParseKubeconfig(f *testing.F) {
-	nothing := func(*clientcmdapi.Config, *clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {}
-	f.Add(kubeconfigWith(f, nothing))
-	f.Add([]byte("a: &a [*a]"))
-	f.Add([]byte("apiVersion: v1\nkind: Config\ncurrent-context: x\ncontexts: [{name: x, context: null}]\n"))
-	f.Add([]byte(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"://"}}]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		cfg, err := ParseKubeconfig(data)
-		if err != nil {
-			return
-		}
-		if cfg.ExecProvider != nil || cfg.AuthProvider != nil || cfg.Insecure ||
-			cfg.CAFile+cfg.CertFile+cfg.KeyFile+cfg.BearerTokenFile != "" {
-			t.Fatal("something that must be refused came through")
-		}
-		if !strings.HasPrefix(cfg.Host, "https://") {
-			t.Fatalf("the host is %q", cfg.Host)
-		}
-	})
-}

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 func kubeconfigOf(t testing.TB, ca []byte, user clientcmdapi.AuthInfo) []byte {
@@ -68,5 +70,22 @@ func FuzzKubeconfigLives(f *testing.F) {
 	f.Add([]byte(good))
 	f.Add([]byte(strings.Replace(good, "LS0t", "LS0u", 1)))
 	f.Add([]byte(strings.Replace(good, "certificate-authority-data", "x", 1)))
-	f.Fuzz(func(_ *testing.T, data []byte) { KubeconfigLives(data, time.Unix(1e9, 0)) })
+	f.Add([]byte(strings.Replace(good, "token: ", "token: eyJ", 1)))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		credential, authority := KubeconfigLives(data, time.Unix(1e9, 0))
+		if _, err := ParseKubeconfig(data); err != nil {
+			require.Zero(t, credential, "nothing is said of what is refused")
+			require.Zero(t, authority)
+		}
+		for _, life := range []registration.Life{credential, authority} {
+			if !life.Known() {
+				require.Zero(t, life)
+				continue
+			}
+			_, err := life.Until.MarshalJSON()
+			require.NoError(t, err, "a time can be stored")
+			require.LessOrEqual(t, len(life.Fingerprint), 64)
+		}
+	})
 }

@@ -79,7 +79,7 @@ func rootsFor(mode string, ca []byte) (*x509.CertPool, error) {
 		}
 		roots = system
 	default:
-		return nil, fmt.Errorf("provided config value for agentTLSMode is none of [%q,%q]: %q", TLSStrict, TLSSystemStore, mode)
+		return nil, fmt.Errorf("provided config value for agentTLSMode is none of [%q,%q]: %.40q", TLSStrict, TLSSystemStore, mode)
 	}
 	if len(ca) > 0 && !roots.AppendCertsFromPEM(ca) {
 		return nil, errors.New("the CA holds no certificate: it must be PEM, one or more CERTIFICATE blocks")
@@ -116,7 +116,7 @@ func httpsHost(host string) (string, error) {
 		return "", errors.New("the API server's address is no URL: it must read https://host[:port][/path]")
 	}
 	if parsed.Scheme != "https" {
-		return "", fmt.Errorf("the API server's address has scheme %q: only https keeps the credential secret", parsed.Scheme)
+		return "", fmt.Errorf("the API server's address has scheme %.20q: only https keeps the credential secret", parsed.Scheme)
 	}
 	return host, nil
 }
