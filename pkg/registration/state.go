@@ -46,8 +46,16 @@ func StateOf(c *fleet.Cluster) (state, waitsFor string) {
 	case isFalse(fleet.ClusterConditionCredentialValid):
 		return StateRefused, message(fleet.ClusterConditionCredentialValid)
 	case isFalse(fleet.ClusterConditionAgentConnected):
-		return StateSilent, first(message(fleet.ClusterConditionAgentConnected), message(fleet.ClusterConditionImported))
+		// Why the hub does not put the agent there again belongs to it.
+		return StateSilent, both(message(fleet.ClusterConditionAgentConnected), message(fleet.ClusterConditionImported))
 	default:
 		return StateConnected, message(fleet.ClusterConditionImported)
 	}
+}
+
+func both(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }

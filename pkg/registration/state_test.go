@@ -35,6 +35,9 @@ func TestStateOfACluster(t *testing.T) {
 			StateConnected, "timeout"},
 		{"it works", []genericcondition.GenericCondition{registered, condition(fleet.ClusterConditionAgentConnected, yes, "ignored")}, StateConnected, ""},
 		{"nobody knows yet", []genericcondition.GenericCondition{registered, condition(fleet.ClusterConditionAgentConnected, unknown, "")}, StateConnected, ""},
+		{"it is silent and another hub has it", []genericcondition.GenericCondition{
+			registered, condition(fleet.ClusterConditionAgentConnected, no, "since noon"), condition(fleet.ClusterConditionImported, no, "taken over"),
+		}, StateSilent, "since noon; taken over"},
 		{"it is silent", []genericcondition.GenericCondition{registered, condition(fleet.ClusterConditionAgentConnected, no, "since noon")}, StateSilent, "since noon"},
 		{"its credential is dead", []genericcondition.GenericCondition{registered, condition(fleet.ClusterConditionAgentConnected, no, "since noon"),
 			condition(fleet.ClusterConditionCredentialValid, no, "expired")}, StateRefused, "expired"},

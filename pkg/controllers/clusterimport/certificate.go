@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -19,9 +20,17 @@ const proxyTLS = "TLS with the proxy"
 // maxShown bounds how many certificates of a bundle or of a server a message names.
 const maxShown = 3
 
+// trusted is who may have signed what a cluster serves.
+type trusted struct {
+	// ca are the certificates of the kubeconfig.
+	ca []*x509.Certificate
+	// system says that the system's authorities count as well.
+	system bool
+}
+
 // explainCertificate says what is wrong with the certificate that a cluster serves: who was expected and who was seen, so
 // that the two can be compared. Empty where the error is about something else.
-func explainCertificate(err error, secret string, ca []*x509.Certificate) (reason, message string) {
+func explainCertificate(err error, secret string, trust trusted) (reason, message string) {
 	var hostname x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var unknown x509.UnknownAuthorityError
@@ -31,10 +40,10 @@ func explainCertificate(err error, secret string, ca []*x509.Certificate) (reaso
 	case errors.As(err, &hostname):
 		return "CertificateMismatch", fmt.Sprintf("the cluster's certificate is for another address than that of secret %s: %s; put an address into the kubeconfig that the certificate names, or set tls-server-name there", secret, plain(err))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
-		return reasonUntrusted, outOfTime(invalid.Cert, secret, ca)
+		return reasonUntrusted, outOfTime(invalid.Cert, secret, trust.ca)
 	case errors.As(err, &unknown), errors.As(err, &invalid), strings.Contains(plain(err), "x509:"):
 		return reasonUntrusted, fmt.Sprintf("the cluster's certificate is not trusted with the CA of secret %s; expected: signed by %s; served: %s; "+
-			"put the CA that the server uses into certificate-authority-data of the kubeconfig: %s", secret, expected(ca), served(err, unknown), plain(err))
+			"put the CA that the server uses into certificate-authority-data of the kubeconfig: %s", secret, trust.describe(), served(err, unknown), plain(err))
 	}
 	return "", ""
 }
@@ -49,11 +58,14 @@ func outOfTime(c *x509.Certificate, secret string, ca []*x509.Certificate) strin
 		what, registration.DescribeCertificate(c), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), remedy)
 }
 
-func expected(ca []*x509.Certificate) string {
-	if len(ca) == 0 {
+func (t trusted) describe() string {
+	switch {
+	case len(t.ca) == 0:
 		return "one of the system's authorities (the kubeconfig has no CA)"
+	case t.system:
+		return described(t.ca) + " or one of the system's authorities"
 	}
-	return described(ca)
+	return described(t.ca)
 }
 
 func described(certs []*x509.Certificate) string {
@@ -90,14 +102,14 @@ func served(err error, unknown x509.UnknownAuthorityError) string {
 // maxIssuer is how much of an issuer's name is repeated.
 const maxIssuer = 80
 
-// caOf are the certificates of a kubeconfig's CA.
-func caOf(f facts) []*x509.Certificate {
+// trustOf is who the hub trusts with a kubeconfig.
+func trustOf(f facts) trusted {
+	t := trusted{system: f.config.AgentTLSMode == config.TLSSystemStore}
 	if f.secret == nil {
-		return nil
+		return t
 	}
-	cfg, err := kube.ParseKubeconfig(f.secret.Data[keyKubeconfig])
-	if err != nil {
-		return nil
+	if cfg, err := kube.ParseKubeconfig(f.secret.Data[keyKubeconfig]); err == nil {
+		t.ca = registration.CertificatesIn(cfg.CAData)
 	}
-	return registration.CertificatesIn(cfg.CAData)
+	return t
 }

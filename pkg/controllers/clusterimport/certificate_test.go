@@ -128,9 +128,22 @@ func TestACertificateThatIsNotTrustedIsComparedWithTheExpected(t *testing.T) {
 	}
 }
 
+func TestWhoIsExpectedFollowsFromTheMode(t *testing.T) {
+	var none *issuer
+	ca := []*x509.Certificate{none.issue(t, "CA-A", -time.Hour, time.Hour).cert}
+	for range maxShown {
+		ca = append(ca, ca[0])
+	}
+	assert.NotContains(t, trusted{ca: ca[:1]}.describe(), "system")
+	assert.NotContains(t, trusted{ca: ca[:maxShown]}.describe(), "others")
+	assert.Contains(t, trusted{ca: ca}.describe(), "and others")
+	assert.Contains(t, trusted{ca: ca, system: true}.describe(), "or one of the system's authorities")
+	assert.Contains(t, trusted{system: true}.describe(), "has no CA")
+}
+
 func TestACertificateOfAProxyIsNotTheClusters(t *testing.T) {
 	err := errors.New("TLS with the proxy p:443 (its CA is …): x509: certificate signed by unknown authority")
-	reason, _ := explain(err, "s", nil)
+	reason, _ := explain(err, "s", trusted{})
 	assert.Equal(t, "ImportFailed", reason)
 }
 

@@ -108,7 +108,7 @@ func TestWhoGetsAnAgentsNamespace(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			reason, message := explain(err, "ws/kubeconfig", nil)
+			reason, message := explain(err, "ws/kubeconfig", trusted{})
 			assert.Equal(t, "AgentNamespaceTaken", reason)
 			assert.Contains(t, message, test.says)
 			assert.Contains(t, message, system)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
@@ -47,6 +49,9 @@ func replaces(f facts, s site) string {
 	}
 	return ""
 }
+
+// errOvertaken says that somebody else wrote to the Cluster first; the next try sees what.
+var errOvertaken = errors.New("the Cluster was changed meanwhile")
 
 // errGone ends an import whose Cluster went meanwhile.
 var errGone = &trouble{reason: "Gone", final: true, err: errors.New("the Cluster was deleted")}
@@ -92,6 +97,9 @@ func (h *handler) writeRecord(cluster *fleet.Cluster, record registration.Import
 	}
 	updated.Annotations[names.ImportAnnotation] = record.Annotation()
 	updated, err := h.Clusters.Update(updated)
+	if apierrors.IsConflict(err) {
+		return fmt.Errorf("recording the import on cluster %s/%s: %w: %w", cluster.Namespace, cluster.Name, errOvertaken, err)
+	}
 	if err != nil {
 		return fmt.Errorf("recording the import on cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}

@@ -1,11 +1,14 @@
 package clusterimport
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -108,4 +111,19 @@ func TestADecisionOnAnOlderClusterThanWhatWasWrittenIsPutOff(t *testing.T) {
 	w.note(key, at("10"))
 	w.forget(key)
 	assert.False(t, w.ahead(key, at("9")))
+}
+
+// Somebody else wrote to the Cluster between the look and the record: no trouble of the cluster's, and none that is shown.
+func TestARecordThatSomebodyElseOvertookIsTriedAgainInSilence(t *testing.T) {
+	h, d := importing(t)
+	h.work1(t)
+	h.answerToken(t)
+	h.writes()
+	h.fails[noteRecord] = apierrors.NewConflict(schema.GroupResource{Resource: "clusters"}, edge, errors.New("changed"))
+	require.ErrorIs(t, h.work(t.Context(), key), errOvertaken)
+	assert.Equal(t, []string{noteRecord}, h.writes())
+	assert.Empty(t, d.Writes())
+	delete(h.fails, noteRecord)
+	h.work1(t)
+	assert.Equal(t, "Imported", h.imported(t).Reason)
 }

@@ -92,7 +92,7 @@ func TestATokenThatWasNotMadeForTheClusterIsNotTaken(t *testing.T) {
 	h := newHub(t)
 	h.tokens.Add(importToken(func(t *fleet.ClusterRegistrationToken) { t.OwnerReferences[0].UID = "uid-of-an-earlier-edge" }))
 	_, err := h.bootstrap(t, plan{fresh: true})
-	reason, message := explain(err, "s", nil)
+	reason, message := explain(err, "s", trusted{})
 	assert.Equal(t, "ImportTokenTaken", reason)
 	assert.Contains(t, message, tokenName)
 	assert.Contains(t, message, "delete it")

@@ -2,7 +2,6 @@ package clusterimport
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -51,16 +50,15 @@ func plain(err error) string {
 	return strings.ToValidUTF8(text, "?")
 }
 
-// explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy. ca are the
-// certificates that the kubeconfig trusts.
-func explain(err error, secret string, ca []*x509.Certificate) (reason, message string) {
+// explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy.
+func explain(err error, secret string, trust trusted) (reason, message string) {
 	text := plain(err)
 	var netErr net.Error
 	var known *trouble
 	if errors.As(err, &known) {
 		return known.reason, text
 	}
-	if reason, message = explainCertificate(err, secret, ca); reason != "" {
+	if reason, message = explainCertificate(err, secret, trust); reason != "" {
 		return reason, message
 	}
 	switch {

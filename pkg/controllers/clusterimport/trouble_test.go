@@ -38,7 +38,7 @@ func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
 		"anything else":         {errors.New("surprise"), "ImportFailed", []string{"surprise"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reason, message := explain(test.err, "ws/kubeconfig", nil)
+			reason, message := explain(test.err, "ws/kubeconfig", trusted{})
 			assert.Equal(t, test.reason, reason)
 			for _, part := range test.says {
 				assert.Contains(t, message, part)
@@ -50,7 +50,7 @@ func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
 // A condition that changed with each try would be written with each try.
 func TestTheSameTroubleReadsTheSame(t *testing.T) {
 	said := func(port int) string {
-		_, message := explain(fmt.Errorf("Get \"https://x/version\": read tcp 10.0.0.1:%d->192.0.2.7:6443: read: connection reset by peer", port), "s", nil)
+		_, message := explain(fmt.Errorf("Get \"https://x/version\": read tcp 10.0.0.1:%d->192.0.2.7:6443: read: connection reset by peer", port), "s", trusted{})
 		return message
 	}
 	assert.Equal(t, said(40123), said(51888))
@@ -59,7 +59,7 @@ func TestTheSameTroubleReadsTheSame(t *testing.T) {
 
 func TestWhatAForeignClusterSaysIsBounded(t *testing.T) {
 	for _, text := range []string{strings.Repeat("x", 10<<20), strings.Repeat("é", 5000), "a\xffb", strings.Repeat("\xff", 5000)} {
-		_, message := explain(errors.New(text), "s", nil)
+		_, message := explain(errors.New(text), "s", trusted{})
 		assert.LessOrEqual(t, len(message), 3*maxText+100)
 		assert.True(t, utf8.ValidString(message))
 	}
@@ -70,7 +70,7 @@ func TestNoCredentialIsRepeated(t *testing.T) {
 	for _, text := range []string{
 		"you sent Authorization: Bearer kubeconfig-user:abcdef, go away", "no: " + token + " is bad", "token=" + token, "bearer\t" + token,
 	} {
-		_, message := explain(errors.New(text), "s", nil)
+		_, message := explain(errors.New(text), "s", trusted{})
 		assert.NotContains(t, message, token)
 		assert.NotContains(t, message, "abcdef")
 		assert.Contains(t, message, "(a credential)")

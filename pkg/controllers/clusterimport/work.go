@@ -68,7 +68,10 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	if err == nil {
 		return nil
 	}
-	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret, caOf(f))
+	if errors.Is(err, errOvertaken) {
+		return err // it says nothing of the cluster
+	}
+	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret, trustOf(f))
 	if ended := endedIn(f, err); ended != "" {
 		message = ended + "; " + message
 	}
