@@ -45,14 +45,14 @@ func (p *connectProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer server.Close()
 	w.WriteHeader(http.StatusOK)
-	client, _, err := http.NewResponseController(w).Hijack()
+	client, sent, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
 	defer client.Close()
 	p.tunnels.Add(1)
 	p.running.Go(func() {
-		_, _ = io.Copy(server, client)
+		_, _ = io.Copy(server, sent) // what the client was quick to send lies in the buffer already
 		server.Close()
 	})
 	_, _ = io.Copy(client, server)
