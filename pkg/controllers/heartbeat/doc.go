@@ -1,6 +1,7 @@
 // Package heartbeat judges by their Leases which agents are connected and which credential each of them uses, and renews
-// credentials before they end. It tells of whatever else hub and cluster rest on and ends soon. What it finds stands in the conditions of the Cluster and of the registration request;
-// the import of a cluster whose agent is silent or refused is started by those.
+// credentials before they end. It tells as well of whatever else hub and cluster rest on and ends soon. What it finds
+// stands in the conditions of the Cluster and of the registration request; the import of a cluster whose agent is silent or
+// refused is started by those.
 //
 // A renewal of a Lease that changes nothing costs a comparison in memory and no request. Time is the hub's own clock at
 // the moment that it saw a renewal; what an agent writes as the time is not believed.
