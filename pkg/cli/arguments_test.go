@@ -78,18 +78,19 @@ func TestWhatNoCommandIsIsRefused(t *testing.T) {
 
 func TestHelpIsNoFailure(t *testing.T) {
 	for line, says := range map[string]string{
-		"":                    "controller",
-		"help":                "controller",
-		"--help":              "controller",
-		"help cluster":        "fleet cluster",
-		"cluster":             "list",
-		"cluster help":        "list",
-		"cluster --help":      "list",
-		"cluster list --help": "--kubeconfig",
-		"cluster help list":   "--kubeconfig",
-		"agent --help":        "--checkin-interval",
-		"--version":           "fleet version",
-		"version":             "fleet version",
+		"":                          "controller",
+		"help":                      "controller",
+		"--help":                    "controller",
+		"help cluster":              "fleet cluster",
+		"cluster":                   "list",
+		"cluster help":              "list",
+		"cluster --help":            "list",
+		"cluster list --help":       "--kubeconfig",
+		"cluster help list":         "--kubeconfig",
+		"agent --help":              "--checkin-interval",
+		"cluster explain a -n b -h": "--system-namespace",
+		"--version":                 "fleet version",
+		"version":                   "fleet version",
 	} {
 		t.Run(line, func(t *testing.T) {
 			code, out, errOut := typed(strings.Fields(line)...)

@@ -7,6 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+var helpFlags = []string{"--help", "-help", "-h", "--h"}
+
 // flagsFirst moves the flags of a verb before its arguments: people type them in any order, and the library reads none
 // after the first argument. What follows "--" are arguments.
 func flagsFirst(commands []*cli.Command, args []string) []string {
@@ -22,6 +24,8 @@ func flagsFirst(commands []*cli.Command, args []string) []string {
 		case word == "--":
 			words = append(words, rest[i:]...)
 			i = len(rest)
+		case slices.Contains(helpFlags, word): // the library would look for help on the arguments
+			return append(slices.Clone(args[:depth]), word)
 		case len(word) < 2 || word[0] != '-':
 			words = append(words, word)
 		default:

@@ -19,6 +19,8 @@ func TestFlagsMayStandBehindArguments(t *testing.T) {
 		"fleet cluster explain a -- -n":                            "fleet cluster explain a -- -n",
 		"fleet cluster explain a --bogus b":                        "fleet cluster explain --bogus a b",
 		"fleet cluster explain a -n":                               "fleet cluster explain -n a",
+		"fleet cluster explain edge-1 -n ws --help":                "fleet cluster explain --help",
+		"fleet cluster explain -- --help":                          "fleet cluster explain -- --help",
 		"fleet cluster -h explain":                                 "fleet cluster -h explain",
 		"fleet --version":                                          "fleet --version",
 		"fleet bogus a -n ws":                                      "fleet bogus a -n ws",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -238,7 +239,19 @@ func TestDeletingATokenDeletesThatOne(t *testing.T) {
 	h := newTestHub(t, "")
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "edge"))
 	h.put("ClusterRegistrationToken", aToken("team-a", "edge"))
+	uid := stored[fleet.ClusterRegistrationToken](h, "ClusterRegistrationToken", "fleet-default", "edge").UID
+	var conditions []string
+	h.identify("jane", func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodDelete {
+			body, err := io.ReadAll(r.Body)
+			require.NoError(t, err)
+			conditions = append(conditions, string(body))
+		}
+		return false
+	})
 	code, out, errOut := typed("token", "delete", "edge", "nope", "team-a/edge")
+	require.Len(t, conditions, 2)
+	assert.Contains(t, conditions[0], string(uid), "not one that was made under the name since")
 	assert.Equal(t, 1, code, "one of them does not exist")
 	assert.Contains(t, out, "Deleted token fleet-default/edge.")
 	assert.Contains(t, out, "Deleted token team-a/edge.")
