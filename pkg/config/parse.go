@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"sigs.k8s.io/yaml"
 )
@@ -23,12 +24,12 @@ func Parse(document string, base Config) (Config, []string, error) {
 	}
 	var raw map[string]any
 	if err := yaml.Unmarshal([]byte(document), &raw); err != nil {
-		return base, nil, fmt.Errorf("configuration is not a YAML or JSON mapping: %w", err)
+		return base, nil, fmt.Errorf("configuration is not a YAML or JSON mapping: %s", short(err))
 	}
 	warnings := dropBadDurations(raw)
 	clean, err := json.Marshal(raw)
 	if err != nil {
-		return base, warnings, fmt.Errorf("configuration cannot be read: %w", err)
+		return base, warnings, fmt.Errorf("configuration cannot be read: %s", short(err))
 	}
 	parsed, err := copyOf(base)
 	if err != nil {
@@ -37,9 +38,26 @@ func Parse(document string, base Config) (Config, []string, error) {
 	// Decoded onto another value, a number would keep its text.
 	parsed.AgentUpgrade.MaxUnavailable = nil
 	if err := json.Unmarshal(clean, &parsed); err != nil {
-		return base, warnings, fmt.Errorf("configuration has a value of the wrong type: %w", err)
+		return base, warnings, fmt.Errorf("configuration has a value of the wrong type: %s", short(err))
 	}
 	return parsed, append(warnings, keepUsable(&parsed, base)...), nil
+}
+
+// maxProblem is how many characters of a parser's words are repeated.
+const maxProblem = 200
+
+// short is what a parser says, in one line. It repeats pieces of the document, which can be of any length.
+func short(err error) string {
+	text := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, err.Error()))
+	if len(text) > maxProblem {
+		return string(text[:maxProblem]) + "…"
+	}
+	return string(text)
 }
 
 // copyOf shares nothing with c: decoding writes through the pointers, maps and slices that it finds.

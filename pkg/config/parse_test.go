@@ -99,11 +99,14 @@ func TestUnreadableDocumentsAreErrorsWithTheDefaults(t *testing.T) {
 		{"labels: text", "labels"},
 		{"manageAgent: maybe", "manageAgent"},
 		{"apiServerCA: '***'", "wrong type"},
+		{"a: *" + strings.Repeat("x", 1<<16), "not a YAML or JSON mapping"},
+		{"{manageAgent: true, labels: {a: b}, bootstrap: [1]}", "bootstrap"},
 		{strings.Repeat("#", maxDocument+1), "bytes"},
 	} {
 		c, _, err := Parse(test.document, Default(testVersion))
 		require.ErrorContains(t, err, test.problem, "%.40q", test.document)
 		assert.Equal(t, Default(testVersion), c, "%.40q", test.document)
+		assert.Less(t, len(err.Error()), 400, "an error is bounded")
 	}
 }
 

@@ -157,27 +157,3 @@ func TestMaxUnavailable(t *testing.T) {
 	assert.Equal(t, "10%", c.AgentUpgrade.MaxUnavailable.String(), "nobody has to look for nil")
 	assert.Empty(t, warnings)
 }
-
-func FuzzParse(f *testing.F) {
-	for _, seed := range []string{
-		"", "{}", "- a", "agentCheckinInterval: 1d", "agentUpgrade: {maxUnavailable: 5, soak: -1s}", "agentUpgrade: null",
-		"registration: [1]", "agentCredential: {lifetime: 5}", "a: &a [*a]", "\xff", "{\"labels\": {\"a\": 1}}", "clusterOnDelete: x",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, document string) {
-		base := Default(testVersion)
-		c, _, err := Parse(document, base)
-		require.Equal(t, Default(testVersion), base, "the base was written to")
-		if err != nil {
-			require.Equal(t, base, c)
-			return
-		}
-		for key, d := range durationsOf(c) {
-			require.GreaterOrEqual(t, d, time.Duration(0), key)
-		}
-		require.GreaterOrEqual(t, c.AgentHeartbeatInterval.Duration, time.Second)
-		require.NotNil(t, c.AgentUpgrade.MaxUnavailable)
-		require.Contains(t, []string{OnDeleteKeep, OnDeleteRemove}, c.ClusterOnDelete)
-	})
-}

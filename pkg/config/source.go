@@ -67,7 +67,7 @@ func (s *Source) Load(cm *corev1.ConfigMap) (Loaded, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if got := cm.Annotations[names.VersionAnnotation]; s.loaded && got != s.version {
-		return Loaded{Ignored: fmt.Sprintf("annotation %s is %q, this hub is %q", names.VersionAnnotation, got, s.version)}, nil
+		return Loaded{Ignored: fmt.Sprintf("annotation %s is %.40q, this hub is %q", names.VersionAnnotation, got, s.version)}, nil
 	}
 	document := cm.Data[names.ConfigKey]
 	if strings.TrimSpace(document) == "" && s.loaded {
