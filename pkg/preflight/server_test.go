@@ -150,10 +150,11 @@ func blackHole(t *testing.T) string {
 type proxy struct {
 	*httptest.Server
 
-	target  string
-	refuse  int
+	target string
+	refuse int
+	// says is the status that it answers with, word for word.
+	says    string
 	tunnels atomic.Int32
-	asked   sync.Map
 	running sync.WaitGroup
 }
 
@@ -179,7 +180,13 @@ func newProxy(t *testing.T, target string, pair *tls.Certificate, change ...func
 }
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p.asked.Store(r.Host, true)
+	if p.says != "" {
+		if client, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_, _ = io.WriteString(client, "HTTP/1.1 "+p.says+"\r\nContent-Length: 0\r\n\r\n")
+			client.Close()
+		}
+		return
+	}
 	if r.Method != http.MethodConnect || p.refuse != 0 {
 		w.WriteHeader(max(p.refuse, http.StatusForbidden))
 		return
