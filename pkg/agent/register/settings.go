@@ -43,7 +43,7 @@ func readSettings(cm *corev1.ConfigMap) (settings, []string, error) {
 	case config.TLSStrict, config.TLSSystemStore:
 		out.TLSMode = parsed.AgentTLSMode
 	default:
-		return settings{}, nil, fmt.Errorf("ConfigMap %s/%s, key %q: agentTLSMode is %q, it must be %q or %q",
+		return settings{}, nil, fmt.Errorf("ConfigMap %s/%s, key %q: agentTLSMode is %.40q, it must be %q or %q",
 			cm.Namespace, cm.Name, names.ConfigKey, parsed.AgentTLSMode, config.TLSStrict, config.TLSSystemStore)
 	}
 	out.ClientID, out.Labels = parsed.ClientID, parsed.Labels
