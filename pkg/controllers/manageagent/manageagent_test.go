@@ -1,11 +1,13 @@
 package manageagent
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
@@ -93,6 +95,20 @@ func TestWhatChangesTheBundle(t *testing.T) {
 	tolerations := func(list ...corev1.Toleration) func(*fleet.Cluster) {
 		return spec(func(s *fleet.ClusterSpec) { s.AgentTolerations = list })
 	}
+	affinity := func(role string) func(*fleet.Cluster) {
+		term := corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: role, Operator: corev1.NodeSelectorOpExists}}}
+		return spec(func(s *fleet.ClusterSpec) {
+			s.AgentAffinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{term}},
+			}}
+		})
+	}
+	memory := func(quantity string) func(*fleet.Cluster) {
+		return spec(func(s *fleet.ClusterSpec) {
+			s.AgentResources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(quantity)}}
+		})
+	}
+	priority := &fleet.AgentSchedulingCustomization{PriorityClass: &fleet.PriorityClassSpec{Value: 5}}
 	plain := func(*fleet.Cluster) {}
 	for name, test := range map[string]struct {
 		a, b func(*fleet.Cluster)
@@ -103,6 +119,18 @@ func TestWhatChangesTheBundle(t *testing.T) {
 		"another toleration":              {tolerations(one), tolerations(one, other), false},
 		"tolerations removed":             {tolerations(one), plain, false},
 		"an empty affinity removes one":   {plain, spec(func(s *fleet.ClusterSpec) { s.AgentAffinity = &corev1.Affinity{} }), false},
+		"one affinity and the same":       {affinity("a"), affinity("a"), true},
+		"another affinity":                {affinity("a"), affinity("b"), false},
+		"an affinity made empty":          {affinity("a"), spec(func(s *fleet.ClusterSpec) { s.AgentAffinity = &corev1.Affinity{} }), false},
+		"an affinity removed":             {affinity("a"), plain, false},
+		"an empty affinity removed":       {spec(func(s *fleet.ClusterSpec) { s.AgentAffinity = &corev1.Affinity{} }), plain, false},
+		"resources, empty and none":       {plain, spec(func(s *fleet.ClusterSpec) { s.AgentResources = &corev1.ResourceRequirements{} }), true},
+		"resources, one amount spelled":   {memory("1Gi"), memory("1024Mi"), true},
+		"other resources":                 {memory("1Gi"), memory("2Gi"), false},
+		"resources removed":               {memory("1Gi"), plain, false},
+		"a priority class":                {plain, spec(func(s *fleet.ClusterSpec) { s.AgentSchedulingCustomization = priority }), false},
+		"an empty customization":          {plain, spec(func(s *fleet.ClusterSpec) { s.AgentSchedulingCustomization = &fleet.AgentSchedulingCustomization{} }), true},
+		"the same toleration twice over":  {tolerations(one), tolerations(one, one), true},
 		"host network off":                {plain, spec(func(s *fleet.ClusterSpec) { s.HostNetwork = &off }), true},
 		"host network on":                 {plain, spec(func(s *fleet.ClusterSpec) { s.HostNetwork = &yes }), false},
 		"variables":                       {plain, spec(func(s *fleet.ClusterSpec) { s.AgentEnvVars = []corev1.EnvVar{{Name: "A", Value: "b"}} }), false},
@@ -133,4 +161,21 @@ func TestAnImageOfTheConfigurationReachesTheBundle(t *testing.T) {
 func TestOptionsThatCannotBeAppliedNameTheCluster(t *testing.T) {
 	_, err := bundleFor(cluster(badOptions), settings(config.Config{}))
 	assert.ErrorContains(t, err, workspace+"/"+edge)
+}
+
+// The pull secrets of the hub are copied by the import; the bundle names them, and carries no Secret.
+func TestTheBundleCarriesNoCopyOfAPullSecret(t *testing.T) {
+	own := &[]corev1.LocalObjectReference{{Name: "own"}}
+	global := config.Config{ImagePullSecrets: []corev1.LocalObjectReference{{Name: "global"}}}
+	for name, test := range map[string]struct {
+		own    *[]corev1.LocalObjectReference
+		config config.Config
+		named  string
+	}{"none": {nil, config.Config{}, ""}, "the Cluster's": {own, config.Config{}, "own"}, "the hub's": {nil, global, "global"}, "both": {own, global, "own"}} {
+		b, err := bundleFor(cluster(func(c *fleet.Cluster) { c.Spec.AgentPullSecrets = test.own }), settings(test.config))
+		require.NoError(t, err, name)
+		content := b.Spec.Resources[0].Content
+		assert.NotContains(t, content, "kind: Secret\n", name)
+		assert.Equal(t, test.named != "", strings.Contains(content, "imagePullSecrets:\n      - name: "+test.named+"\n"), name)
+	}
 }
