@@ -164,10 +164,6 @@ func asked(name string, d time.Duration, change ...func(*fleet.ClusterRegistrati
 	}
 }
 
-func says(list ...genericcondition.GenericCondition) func(*fleet.ClusterRegistration) {
-	return func(r *fleet.ClusterRegistration) { r.Status.Conditions = list }
-}
-
 // refused is a request that the hub does not grant.
 func refused(reason string) func(*fleet.ClusterRegistration) {
 	return func(r *fleet.ClusterRegistration) {
