@@ -11,11 +11,12 @@ import (
 
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // AgentConfig is what an agent reads from its ConfigMap.
 type AgentConfig struct {
-	// Labels are those of the Cluster; the agent repeats them when it registers.
+	// Labels are those of the Cluster; the agent repeats them when it registers, unless they are too many for that.
 	Labels                    map[string]string
 	ClientID                  string
 	AgentTLSMode              string
@@ -50,8 +51,14 @@ func ConfigMap(ns string, cfg AgentConfig) (*corev1.ConfigMap, error) {
 		return nil, fmt.Errorf("agent ConfigMap %s/%s: agentTLSMode %q: set it to %q or %q in the configuration",
 			ns, names.AgentConfigMap, cfg.AgentTLSMode, config.TLSStrict, config.TLSSystemStore)
 	}
+	if cfg.ClientID != "" {
+		// The hub would refuse the request of an agent that was told so.
+		if err := registration.ValidateClientID(cfg.ClientID); err != nil {
+			return nil, err
+		}
+	}
 	document := agentConfigDocument{
-		Labels:       CleanLabels(cfg.Labels),
+		Labels:       registration.SendableLabels(CleanLabels(cfg.Labels)),
 		ClientID:     cfg.ClientID,
 		AgentTLSMode: cfg.AgentTLSMode,
 	}

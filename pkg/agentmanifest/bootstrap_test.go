@@ -2,6 +2,8 @@ package agentmanifest
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +51,29 @@ func TestAnUnknownTLSModeIsRefused(t *testing.T) {
 		_, err := ConfigMap("agents", AgentConfig{AgentTLSMode: mode})
 		require.ErrorContains(t, err, "agentTLSMode")
 		require.ErrorContains(t, err, "system-store")
+	}
+}
+
+// An agent cannot send more than the hub takes, and would never register.
+func TestLabelsThatNoRequestCanHoldAreLeftOut(t *testing.T) {
+	labels := map[string]string{"fleet.cattle.io/x": "not counted"}
+	for i := range 64 {
+		labels[fmt.Sprint("label-", i)] = "v"
+	}
+	config := func() string {
+		cm, err := ConfigMap("agents", AgentConfig{Labels: labels, AgentTLSMode: config.TLSStrict})
+		require.NoError(t, err)
+		return cm.Data["config"]
+	}
+	require.Contains(t, config(), "label-63")
+	labels["one-more"] = "v"
+	require.Equal(t, `{"agentTLSMode":"strict"}`, config())
+}
+
+func TestAClientIDThatNoRequestCanHoldIsRefused(t *testing.T) {
+	for _, id := range []string{" ", "a b", "a/b", strings.Repeat("x", 254), "ü"} {
+		_, err := ConfigMap("agents", AgentConfig{ClientID: id, AgentTLSMode: config.TLSStrict})
+		require.ErrorContains(t, err, "spec.clientID", id)
 	}
 }
 

@@ -37,11 +37,7 @@ func ValidateRequest(req *fleet.ClusterRegistration) error {
 	if !req.Status.Granted {
 		errs = append(errs, validateMetadata(req.ObjectMeta))
 	}
-	if strings.TrimSpace(req.Spec.ClientID) == "" {
-		errs = append(errs, errors.New("spec.clientID is empty: it is the UID of the cluster's kube-system namespace, or what the agent's chart value clientID says"))
-	} else {
-		errs = append(errs, validateText("spec.clientID", req.Spec.ClientID, maxClientID))
-	}
+	errs = append(errs, ValidateClientID(req.Spec.ClientID))
 	if req.Spec.ClientRandom == "" {
 		errs = append(errs, errors.New("spec.clientRandom is empty"))
 	} else {
@@ -49,6 +45,14 @@ func ValidateRequest(req *fleet.ClusterRegistration) error {
 	}
 	errs = append(errs, validateLabels(req.Spec.ClusterLabels), validateIdentity(req.Spec.Identity), validateAgent(req.Spec.Agent))
 	return errors.Join(errs...)
+}
+
+// ValidateClientID checks what tells clusters apart, spec.clientID of a Cluster and of a request.
+func ValidateClientID(id string) error {
+	if strings.TrimSpace(id) == "" {
+		return errors.New("spec.clientID is empty: it is the UID of the cluster's kube-system namespace, or what the agent's chart value clientID says")
+	}
+	return validateText("spec.clientID", id, maxClientID)
 }
 
 // validateMetadata refuses what would block the deletion of a request, tie its life to another object's, or make it look
@@ -90,8 +94,8 @@ func validateText(field, value string, limit int) error {
 
 // validateLabels names the first bad label in the order of the keys, so that the same request has the same error.
 func validateLabels(labels map[string]string) error {
-	if len(labels) > maxLabels {
-		return fmt.Errorf("spec.clusterLabels has %d entries, may have %d", len(labels), maxLabels)
+	if n := countLabels(labels); n > maxLabels {
+		return fmt.Errorf("spec.clusterLabels has %d entries, may have %d", n, maxLabels)
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
@@ -102,6 +106,24 @@ func validateLabels(labels map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// countLabels leaves out the label that an agent adds to those which it was given.
+func countLabels(labels map[string]string) int {
+	n := len(labels)
+	if _, added := labels[names.CreatedByAgentPodLabel]; added {
+		n--
+	}
+	return n
+}
+
+// SendableLabels are the labels of a Cluster if an agent could send them with a request, else none. A Cluster that exists
+// keeps its own whatever the request brings, so that nothing is lost; but a request with more would be refused.
+func SendableLabels(labels map[string]string) map[string]string {
+	if countLabels(labels) > maxLabels {
+		return map[string]string{}
+	}
+	return labels
 }
 
 func validateIdentity(id *fleet.RegistrationIdentity) error {
