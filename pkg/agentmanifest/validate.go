@@ -26,7 +26,7 @@ func ValidateOptions(o Options) error {
 	o = Normalize(o)
 	var errs field.ErrorList
 	for _, check := range []func(Options) field.ErrorList{
-		validateNamespace, validateImage, validateProcess, validateElection, validatePullSecrets, validateEnv,
+		validateNamespace, validateImage, validateProcess, validateElection, validateIntervals, validatePullSecrets, validateEnv,
 		validateTolerations, validateResources, validateScheduling,
 	} {
 		errs = append(errs, check(o)...)
@@ -94,35 +94,6 @@ func validateProcess(o Options) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(field.NewPath("debug-level"), o.DebugLevel, "must not be negative"))
 	}
 	return errs
-}
-
-// validateElection holds the agent to what client-go's election demands of its three durations. An agent that is given
-// others ends at once, and the hub would learn of it only from its silence.
-func validateElection(o Options) (errs field.ErrorList) {
-	lease := electionDuration(&errs, "FLEET_AGENT_ELECTION_LEASE_DURATION", o.LeaseDuration)
-	deadline := electionDuration(&errs, "FLEET_AGENT_ELECTION_RENEW_DEADLINE", o.RenewDeadline)
-	retry := electionDuration(&errs, "FLEET_AGENT_ELECTION_RETRY_PERIOD", o.RetryPeriod)
-	if len(errs) > 0 {
-		return errs
-	}
-	if lease <= deadline {
-		errs = append(errs, field.Invalid(field.NewPath("FLEET_AGENT_ELECTION_LEASE_DURATION"), o.LeaseDuration,
-			"must be longer than FLEET_AGENT_ELECTION_RENEW_DEADLINE, "+o.RenewDeadline))
-	}
-	if deadline <= retry+retry/5 {
-		errs = append(errs, field.Invalid(field.NewPath("FLEET_AGENT_ELECTION_RENEW_DEADLINE"), o.RenewDeadline,
-			"must be longer than 1.2 times FLEET_AGENT_ELECTION_RETRY_PERIOD, "+o.RetryPeriod))
-	}
-	return errs
-}
-
-func electionDuration(errs *field.ErrorList, name, text string) time.Duration {
-	d, err := time.ParseDuration(text)
-	// A lease keeps whole seconds, so less than one is none.
-	if err != nil || d < time.Second {
-		*errs = append(*errs, field.Invalid(field.NewPath(name), text, `must be a duration of at least 1s, such as "30s"`))
-	}
-	return d
 }
 
 func validatePullSecrets(o Options) (errs field.ErrorList) {

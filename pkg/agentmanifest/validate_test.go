@@ -115,6 +115,39 @@ func TestInvalidVariablesAreNamedButNotQuoted(t *testing.T) {
 	}
 }
 
+// An agent that is given one of these ends at its start, and the hub would know it from its silence alone.
+func TestVariablesThatNoAgentStartsWithAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		variables []corev1.EnvVar
+		want      string
+	}{
+		"no duration":        {[]corev1.EnvVar{{Name: EnvHeartbeatInterval, Value: "secret"}}, "spec.agentEnvVars[HEARTBEAT_INTERVAL].value"},
+		"a negative one":     {[]corev1.EnvVar{{Name: EnvCheckinInterval, Value: "-1m"}}, "spec.agentEnvVars[CHECKIN_INTERVAL].value"},
+		"no lease":           {[]corev1.EnvVar{{Name: EnvLeaseDuration, Value: "secret"}}, "spec.agentEnvVars[CATTLE_ELECTION_LEASE_DURATION].value"},
+		"a zero retry":       {[]corev1.EnvVar{{Name: EnvRetryPeriod, Value: "0s"}}, "spec.agentEnvVars[CATTLE_ELECTION_RETRY_PERIOD].value"},
+		"a short lease":      {[]corev1.EnvVar{{Name: EnvLeaseDuration, Value: "20s"}}, "must be longer than FLEET_AGENT_ELECTION_RENEW_DEADLINE, 25s"},
+		"a long deadline":    {[]corev1.EnvVar{{Name: EnvRenewDeadline, Value: "40s"}}, "must be longer than spec.agentEnvVars[CATTLE_ELECTION_RENEW_DEADLINE].value, 40s"},
+		"the last one holds": {[]corev1.EnvVar{{Name: EnvRetryPeriod, Value: "5s"}, {Name: EnvRetryPeriod, Value: "24s"}}, "1.2 times spec.agentEnvVars[CATTLE_ELECTION_RETRY_PERIOD].value, 24s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := minimal()
+			o.EnvVars = c.variables
+			err := ValidateOptions(o)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+	o := minimal()
+	o.EnvVars = []corev1.EnvVar{
+		{Name: EnvHeartbeatInterval, Value: "5s"}, {Name: EnvCheckinInterval, Value: "0"},
+		{Name: EnvLeaseDuration, Value: "60s"}, {Name: EnvRenewDeadline, Value: "50s"},
+		{Name: EnvRetryPeriod, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}},
+	}
+	require.NoError(t, ValidateOptions(o), "what only the cluster knows is not judged")
+	o.EnvVars = []corev1.EnvVar{{Name: EnvLeaseDuration}}
+	require.NoError(t, ValidateOptions(o), "an empty one means the default")
+}
+
 func TestARegistrysPasswordIsNotQuoted(t *testing.T) {
 	o := minimal()
 	o.PrivateRepoURL = "https://user:secret@registry.example.com"
