@@ -10,91 +10,94 @@ import (
 )
 
 const (
-	// recentObjects bounds what is remembered.
-	recentObjects = 2048
-	// recentLife is when a cache has surely seen what was written. To forget earlier costs a request or two, never more.
-	recentLife = 30 * time.Second
+	// recentVersions and recentObjects bound what is remembered.
+	recentVersions = 4096
+	recentObjects  = 256
+	// RecentLife is how long Recent remembers. A cache has surely seen by then what was written, unless its watch is
+	// broken or the API server was restored from a backup: who left something undone because of what Recent said looks
+	// again after this time.
+	RecentLife = 30 * time.Second
 )
 
 // Recent remembers for a moment what a handler wrote, since caches are behind: with it a handler does not do again what it
-// has just done because the cache does not show it yet. It only ever saves requests; what it forgot is done again, which
-// changes nothing. The zero value does not work, see NewRecent.
-type Recent[T metav1.Object] struct{ written *cache.LRUExpireCache }
+// has just done because the cache does not show it yet. The zero value does not work, see NewRecent.
+type Recent[T metav1.Object] struct {
+	// versions are the latest that were written, by UID; one that was deleted has none.
+	versions *cache.LRUExpireCache
+	// objects are what Find finds, by name.
+	objects *cache.LRUExpireCache
+}
 
 // NewRecent remembers nothing yet.
 func NewRecent[T metav1.Object]() *Recent[T] {
-	return &Recent[T]{written: cache.NewLRUExpireCache(recentObjects)}
+	return &Recent[T]{versions: cache.NewLRUExpireCache(recentVersions), objects: cache.NewLRUExpireCache(recentObjects)}
 }
 
-// deleted stands for an object that was deleted.
-type deleted struct{}
+// deleted is the version of an object that is gone.
+const deleted = ""
 
 // Wrote notes an object as the API server returned it.
 func (r *Recent[T]) Wrote(obj T) {
-	if have, ok := r.written.Get(obj.GetUID()); ok {
-		if known, ok := have.(T); !ok || olderThan(obj, known) {
-			return
-		}
+	uid, version := obj.GetUID(), obj.GetResourceVersion()
+	if known, ok := r.version(uid); !ok || known != deleted && isOlder(known, version) {
+		r.versions.Add(uid, version, RecentLife)
 	}
-	r.written.Add(obj.GetUID(), obj, recentLife)
-	r.written.Add(keyOf(obj.GetNamespace(), obj.GetName()), obj, recentLife)
+}
+
+// Created notes an object that was created or changed so that Find finds it.
+func (r *Recent[T]) Created(obj T) {
+	r.Wrote(obj)
+	r.objects.Add(keyOf(obj), obj, RecentLife)
 }
 
 // Seen notes that the cache has shown an object, or that it was deleted: what the cache says of it holds from now on.
 func (r *Recent[T]) Seen(obj T) {
-	for _, key := range []any{obj.GetUID(), keyOf(obj.GetNamespace(), obj.GetName())} {
-		have, ok := r.written.Get(key)
-		if known, is := have.(T); ok && is && known.GetUID() == obj.GetUID() && !olderThan(obj, known) {
-			r.written.Remove(key)
-		}
+	have, ok := r.objects.Get(keyOf(obj))
+	if known, is := have.(T); ok && is && known.GetUID() == obj.GetUID() && !isOlder(obj.GetResourceVersion(), known.GetResourceVersion()) {
+		r.objects.Remove(keyOf(obj))
 	}
 }
 
 // Deleted notes that the object with that UID is gone.
-func (r *Recent[T]) Deleted(uid types.UID) { r.written.Add(uid, deleted{}, recentLife) }
+func (r *Recent[T]) Deleted(uid types.UID) { r.versions.Add(uid, deleted, RecentLife) }
 
-// IsBehind says that an object from a cache is not the latest: it was changed or deleted since. The event that tells the
-// cache so is yet to come, and brings its key back.
+// IsBehind says that an object from a cache is not the latest: it was changed or deleted here since. The event that tells
+// the cache so is yet to come, and brings its key back.
 func (r *Recent[T]) IsBehind(cached T) bool {
-	have, ok := r.written.Get(cached.GetUID())
-	if !ok {
-		return false
-	}
-	known, ok := have.(T)
-	return !ok || olderThan(cached, known)
+	known, ok := r.version(cached.GetUID())
+	return ok && (known == deleted || isOlder(cached.GetResourceVersion(), known))
 }
 
 // IsDeleted says that an object that a cache still shows was deleted here.
 func (r *Recent[T]) IsDeleted(cached T) bool {
-	have, ok := r.written.Get(cached.GetUID())
-	if !ok {
-		return false
-	}
-	_, gone := have.(deleted)
-	return gone
+	known, ok := r.version(cached.GetUID())
+	return ok && known == deleted
 }
 
-// Find is an object that was written here under a name, was not deleted here since, and that the cache has not shown yet:
+// Find is an object that was created here under a name, was not deleted here since, and that the cache has not shown yet:
 // somebody else may have deleted it, of which only Seen tells.
 func (r *Recent[T]) Find(namespace, name string) (T, bool) {
 	var none T
-	have, ok := r.written.Get(keyOf(namespace, name))
-	if !ok {
-		return none, false
-	}
-	obj, ok := have.(T)
-	if !ok || r.IsDeleted(obj) {
+	have, ok := r.objects.Get(objectKey(namespace + "/" + name))
+	obj, is := have.(T)
+	if !ok || !is || r.IsDeleted(obj) {
 		return none, false
 	}
 	return obj, true
 }
 
+func (r *Recent[T]) version(uid types.UID) (string, bool) {
+	have, ok := r.versions.Get(uid)
+	version, is := have.(string)
+	return version, ok && is
+}
+
 type objectKey string
 
-func keyOf(namespace, name string) objectKey { return objectKey(namespace + "/" + name) }
+func keyOf(obj metav1.Object) objectKey { return objectKey(obj.GetNamespace() + "/" + obj.GetName()) }
 
-// olderThan compares versions of one object. Versions that cannot be compared tell nothing.
-func olderThan(a, b metav1.Object) bool {
-	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion())
+// isOlder compares versions of one object. Versions that cannot be compared tell nothing.
+func isOlder(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }

@@ -77,7 +77,11 @@ func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, 
 	if cluster.DeletionTimestamp != nil {
 		return h.leave(cluster)
 	}
-	if registration.IsManagedElsewhere(cluster) || h.recent.IsBehind(cluster) {
+	if registration.IsManagedElsewhere(cluster) {
+		return cluster, nil
+	}
+	if h.recent.IsBehind(cluster) {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, kube.RecentLife)
 		return cluster, nil
 	}
 	in, err := h.observe(cluster)

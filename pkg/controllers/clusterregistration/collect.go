@@ -50,8 +50,14 @@ func (h *handler) stillServed(in input, d decision) (bool, error) {
 
 // heartbeatUses reads live whether an agent works with what a request was granted, though that is not noted yet.
 func (h *handler) heartbeatUses(r *fleet.ClusterRegistration, c *fleet.Cluster) (bool, error) {
-	if offeredPin(r) == nil && seenSince(r, c) {
-		return true, nil
+	if offeredPin(r) == nil {
+		live, err := found(h.Clusters.Get(c.Namespace, c.Name, metav1.GetOptions{}))
+		if err != nil {
+			return false, fmt.Errorf("reading cluster %s: %w", c.Name, err)
+		}
+		if live != nil && seenSince(r, live) {
+			return true, nil
+		}
 	}
 	lease, err := found(h.Clients.CoordinationV1().Leases(c.Status.Namespace).Get(h.ctx, names.HeartbeatLease, metav1.GetOptions{}))
 	if err != nil {

@@ -99,6 +99,7 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 		return nil, h.afterDeletion(relatedresource.FromString(key))
 	}
 	if h.recent.IsBehind(r) {
+		h.Registrations.EnqueueAfter(r.Namespace, r.Name, kube.RecentLife)
 		return r, nil
 	}
 	in, err := h.observe(r)
@@ -147,7 +148,8 @@ func (h *handler) apply(in input, d decision) error {
 	case grant:
 		return h.applyGrant(in, d)
 	case wait:
-		if left := shortWait - in.now.Sub(in.request.CreationTimestamp.Time); left > 0 && !answered(in.request) {
+		left := shortWait - in.now.Sub(in.request.CreationTimestamp.Time)
+		if left > 0 && left <= shortWait && !answered(in.request) { // a clock that is behind must not hide the wait
 			h.Registrations.EnqueueAfter(in.request.Namespace, in.request.Name, left)
 			return nil
 		}

@@ -154,7 +154,7 @@ func (m *minter) write(existing, secret *corev1.Secret, record fleet.CredentialR
 	if err != nil {
 		return fleet.CredentialRecord{}, fmt.Errorf("writing secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
-	m.recent.Wrote(written)
+	m.recent.Created(written)
 	return record, nil
 }
 

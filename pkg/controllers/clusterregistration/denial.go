@@ -8,8 +8,8 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
-// deniedTwin is a denied request of the same client with the same key: to ask again under another name is no way round a
-// denial.
+// deniedTwin is a denied request of the same client with the same key: to ask again with it under another name is no way
+// round a denial.
 func (h *handler) deniedTwin(r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {
 	all, err := h.Registrations.Cache().GetByIndex(deniedRequests, identityKey(r))
 	if err != nil {

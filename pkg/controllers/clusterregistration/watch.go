@@ -47,8 +47,8 @@ func (h *handler) requestsOfCluster(namespace, _ string, obj runtime.Object) ([]
 
 // requestsOfDenial finds the requests that a denial kept out which is gone, or was taken back.
 func (h *handler) requestsOfDenial(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	// Of one that is denied no more the condition still says that it was.
-	if r, ok := obj.(*fleet.ClusterRegistration); ok && (denied(r) || grantedReason(r) != reasonDenied) {
+	// Of one that is denied no more the condition may still say that it was, or what it was like before tells.
+	if r, ok := obj.(*fleet.ClusterRegistration); ok && !denied(r) && grantedReason(r) != reasonDenied {
 		return nil, nil
 	}
 	return keysOf(h.Registrations.Cache().GetByIndex(heldByDenial, namespace))

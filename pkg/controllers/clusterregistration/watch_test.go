@@ -49,7 +49,7 @@ func TestEveryChangeFindsTheRequestsThatItMayAnswer(t *testing.T) {
 		"a Cluster that is gone":   {h.requestsOfCluster, workspace, edge, nil, []string{"request-6"}},
 		"a request that is gone":   {h.requestsOfDenial, workspace, "request-1", nil, []string{"request-7"}},
 		"a request":                {h.requestsOfDenial, workspace, "request-1", request(), nil},
-		"a denied request":         {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now)), nil},
+		"a denied request":         {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now)), []string{"request-7"}}, // what it was before an event counts
 		"one denied no more":       {h.requestsOfDenial, workspace, "request-1", request(decidedBy("approve"), refusedFor("Denied", now)), []string{"request-7"}},
 		"a namespace":              {h.requestsOfNamespace, "", place, placeOf(edgeUID), byItsClient},
 		"a foreign namespace":      {h.requestsOfNamespace, "", "x", &corev1.Namespace{}, nil},

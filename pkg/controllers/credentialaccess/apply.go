@@ -12,18 +12,24 @@ import (
 	"github.com/rancher/fleet/pkg/kube"
 )
 
-// apply takes away first: what binds before what is bound.
+// apply gives before it takes: a name that moves to another Role is readable all the time.
 func (h *handler) apply(in input, d decision) error {
 	roles, bindings := map[string]bool{}, map[string]bool{}
 	for i := range d.roles {
-		roles[d.roles[i].Name], bindings[d.bindings[i].Name] = true, true
+		role, binding := d.roles[i], d.bindings[i]
+		roles[role.Name], bindings[binding.Name] = true, true
+		if err := h.keepRole(in.roles[role.Name], role); err != nil {
+			return fmt.Errorf("role %s: %w", role.Name, err)
+		}
+		if err := h.keepBinding(in.bindings[binding.Name], binding); err != nil {
+			return fmt.Errorf("role binding %s: %w", binding.Name, err)
+		}
 	}
 	for name, b := range in.bindings {
-		if !bindings[name] || b.RoleRef != bindingOf(d, name).RoleRef {
-			if err := gone(h.RoleBindings.Delete(b.Namespace, name, kube.ByUID(b.UID))); err != nil {
-				return fmt.Errorf("deleting RoleBinding %s: %w", name, err)
+		if !bindings[name] {
+			if err := h.deleteBinding(b); err != nil {
+				return err
 			}
-			delete(in.bindings, name) // a RoleRef cannot be changed: the binding is made anew
 		}
 	}
 	for name, r := range in.roles {
@@ -33,24 +39,14 @@ func (h *handler) apply(in input, d decision) error {
 			}
 		}
 	}
-	for i := range d.roles {
-		if err := h.keepRole(in.roles[d.roles[i].Name], d.roles[i]); err != nil {
-			return fmt.Errorf("role %s: %w", d.roles[i].Name, err)
-		}
-		if err := h.keepBinding(in.bindings[d.bindings[i].Name], d.bindings[i]); err != nil {
-			return fmt.Errorf("role binding %s: %w", d.bindings[i].Name, err)
-		}
-	}
 	return nil
 }
 
-func bindingOf(d decision, name string) *rbacv1.RoleBinding {
-	for _, b := range d.bindings {
-		if b.Name == name {
-			return b
-		}
+func (h *handler) deleteBinding(b *rbacv1.RoleBinding) error {
+	if err := gone(h.RoleBindings.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
+		return fmt.Errorf("deleting RoleBinding %s: %w", b.Name, err)
 	}
-	return &rbacv1.RoleBinding{}
+	return nil
 }
 
 func gone(err error) error {
@@ -66,33 +62,46 @@ func (h *handler) keepRole(have, want *rbacv1.Role) error {
 	if have != nil && sameRole(have, want) {
 		return nil
 	}
-	if have == nil {
-		if _, err := h.Roles.Create(want); err == nil || !apierrors.IsAlreadyExists(err) {
-			return err
-		}
-	}
 	patch, err := merge(want, "rules", want.Rules)
 	if err != nil {
 		return err
 	}
-	_, err = h.Roles.Patch(want.Namespace, want.Name, types.MergePatchType, patch)
-	return err
+	return keep(h.Roles, have != nil, want, patch)
 }
 
 func (h *handler) keepBinding(have, want *rbacv1.RoleBinding) error {
-	if have != nil && sameBinding(have, want) {
-		return nil
-	}
-	if have == nil {
-		if _, err := h.RoleBindings.Create(want); err == nil || !apierrors.IsAlreadyExists(err) {
+	if have != nil && have.RoleRef != want.RoleRef { // which cannot be changed
+		if err := h.deleteBinding(have); err != nil {
 			return err
 		}
+		have = nil
+	}
+	if have != nil && sameBinding(have, want) {
+		return nil
 	}
 	patch, err := merge(want, "subjects", want.Subjects)
 	if err != nil {
 		return err
 	}
-	_, err = h.RoleBindings.Patch(want.Namespace, want.Name, types.MergePatchType, patch)
+	return keep(h.RoleBindings, have != nil, want, patch)
+}
+
+type writer[T metav1.Object] interface {
+	Create(T) (T, error)
+	Patch(namespace, name string, pt types.PatchType, data []byte, subresources ...string) (T, error)
+}
+
+// keep patches or creates, whichever the cache asks for first. It may not know yet that the object was made, or is gone.
+func keep[T metav1.Object](w writer[T], exists bool, want T, patch []byte) error {
+	if !exists {
+		if _, err := w.Create(want); err == nil || !apierrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	_, err := w.Patch(want.GetNamespace(), want.GetName(), types.MergePatchType, patch)
+	if exists && apierrors.IsNotFound(err) {
+		_, err = w.Create(want)
+	}
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -94,7 +95,7 @@ func (h *handler) onAccount(key string, account *corev1.ServiceAccount) (*corev1
 	if err != nil {
 		return account, fmt.Errorf("access of import account %s to its credentials: %w", key, err)
 	}
-	if in.account == nil && len(in.roles)+len(in.bindings) == 0 {
+	if in.unknown || in.account == nil && len(in.roles)+len(in.bindings) == 0 {
 		return account, nil
 	}
 	if err := h.apply(in, decide(in)); err != nil {
@@ -136,22 +137,18 @@ func (h *handler) observe(name string, account *corev1.ServiceAccount) (input, e
 	return h.observeToken(in, account)
 }
 
+// observeToken finds the token that the account is of. An account that does not say whose it is keeps what it has.
 func (h *handler) observeToken(in input, account *corev1.ServiceAccount) (input, error) {
 	owner, ok := names.ParseOwnerRef(account.Annotations[names.OwnerAnnotation])
 	if !ok || owner.Kind != tokenKind {
+		in.unknown = true
 		return in, nil
 	}
-	token, err := h.Tokens.Cache().Get(owner.Namespace, owner.Name)
-	if apierrors.IsNotFound(err) {
-		token, err = h.Tokens.Get(owner.Namespace, owner.Name, metav1.GetOptions{})
+	token, err := h.tokenOf(owner)
+	if err != nil || token == nil {
+		return in, err // it goes with the token
 	}
-	if apierrors.IsNotFound(err) {
-		return in, nil // it goes with the token
-	}
-	if err != nil {
-		return in, fmt.Errorf("reading token %s/%s: %w", owner.Namespace, owner.Name, err)
-	}
-	in.account, in.stays = account, len(token.OwnerReferences) == 0
+	in.account, in.stays = account, !isMadeForCluster(token)
 	secrets, err := h.Secrets.Cache().GetByIndex(secretsByAccount, account.Name)
 	if err != nil {
 		return in, fmt.Errorf("listing credentials: %w", err)
@@ -161,4 +158,30 @@ func (h *handler) observeToken(in input, account *corev1.ServiceAccount) (input,
 	}
 	slices.Sort(in.waiting)
 	return in, nil
+}
+
+// tokenOf is the very token that an owner's note names, nil where it is gone: that is asked of the API server.
+func (h *handler) tokenOf(owner names.OwnerRef) (*fleet.ClusterRegistrationToken, error) {
+	is := func(token *fleet.ClusterRegistrationToken) bool {
+		return owner.UID == "" || string(token.UID) == owner.UID
+	}
+	token, err := h.Tokens.Cache().Get(owner.Namespace, owner.Name)
+	if err == nil && is(token) {
+		return token, nil
+	}
+	token, err = h.Tokens.Get(owner.Namespace, owner.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || err == nil && !is(token) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading token %s/%s: %w", owner.Namespace, owner.Name, err)
+	}
+	return token, nil
+}
+
+// isMadeForCluster says that the hub made a token, for one import.
+func isMadeForCluster(token *fleet.ClusterRegistrationToken) bool {
+	return slices.ContainsFunc(token.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return ref.Kind == "Cluster" && token.Name == names.ImportToken(ref.Name)
+	})
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -126,6 +127,7 @@ func TestWhatDoesNotFitGoesIntoAnotherRole(t *testing.T) {
 
 func TestTheHubsOwnTokenLeavesNoRoleBehind(t *testing.T) {
 	w := newWorld(metav1.OwnerReference{Kind: "Cluster", Name: "edge", UID: "cluster-uid"})
+	w.token(names.ImportToken("edge"))
 	w.run(t)
 	assert.Zero(t, w.roles.Len(), "nothing waits yet")
 
@@ -224,4 +226,64 @@ func TestWhatLiesElsewhereNamesNoAccount(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	assert.Equal(t, accountName, keys[0].Name)
+}
+
+func TestAPersonsTokenMayHaveAnOwnerOfItsOwn(t *testing.T) {
+	w := newWorld(metav1.OwnerReference{Kind: "Application", Name: "edge", UID: "app-uid"})
+	w.run(t)
+	assert.Equal(t, 1, w.roles.Len(), "its Role stays while nothing waits")
+}
+
+// The token of that name was made anew: what the earlier one's account may still read is no business of the new one's.
+func TestAnAccountOfAnEarlierTokenReadsNothing(t *testing.T) {
+	w := newWorld()
+	w.secrets.Add(credential("c-one"))
+	w.run(t)
+	w.tokens.Remove("fleet-default", "people")
+	w.tokens.Add(&fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "people", UID: "another"}})
+	w.run(t)
+	assert.Zero(t, w.roles.Len())
+}
+
+func TestAnAccountThatDoesNotSayWhoseItIsKeepsWhatItHas(t *testing.T) {
+	w := newWorld()
+	w.secrets.Add(credential("c-one"))
+	w.run(t)
+	account := importAccount()
+	account.Annotations = nil
+	w.accounts.Add(account)
+	w.run(t)
+	assert.Equal(t, []string{"c-one"}, w.readable())
+}
+
+// The cache still shows a Role that went with its last Secret when the next one comes.
+func TestARoleThatIsGoneAlreadyIsMadeAnew(t *testing.T) {
+	w := newWorld()
+	w.secrets.Add(credential("c-one"))
+	w.run(t)
+	w.roles.Lag, w.bindings.Lag = true, true
+	w.roles.Remove(hub.Registration, names.CredentialAccess(accountName))
+	w.bindings.Remove(hub.Registration, names.CredentialAccess(accountName))
+	w.secrets.Add(credential("c-two"))
+	w.run(t)
+	w.bindings.Sync()
+	w.run(t) // as the event of the deletion has it
+	assert.Equal(t, []string{"c-one", "c-two"}, w.readable())
+}
+
+func TestAnEmptyRoleBetweenOthersStays(t *testing.T) {
+	w := newWorld()
+	for i := range 3 * maxNames {
+		w.secrets.Add(credential(fmt.Sprintf("c-%03d", i)))
+	}
+	w.run(t)
+	for i := range maxNames {
+		w.secrets.Remove(hub.Registration, fmt.Sprintf("c-%03d", maxNames+i))
+	}
+	w.roles.Writes()
+	w.run(t)
+	assert.Equal(t, []string{"patch " + hub.Registration + "/" + roleName(accountName, 1)}, w.roles.Writes())
+	w.run(t)
+	assert.Empty(t, w.roles.Writes())
+	assert.Len(t, w.readable(), 2*maxNames)
 }

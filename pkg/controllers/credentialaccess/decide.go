@@ -21,6 +21,8 @@ type input struct {
 	account *corev1.ServiceAccount
 	// stays says that more credentials will come: the token is a person's. One that the hub made is good for one grant.
 	stays bool
+	// unknown says that the account does not tell whose it is, so that nothing can be said.
+	unknown bool
 	// waiting are the names of the Secrets that the account may read.
 	waiting []string
 	// roles and bindings are what there is, by name.
@@ -39,10 +41,12 @@ func decide(in input) decision {
 	if in.account == nil || in.account.DeletionTimestamp != nil {
 		return d
 	}
-	for i, listed := range distribute(in) {
-		if len(listed) == 0 && (i > 0 || !in.stays) {
-			continue
-		}
+	lists := distribute(in)
+	// An empty one between others stays, so that their numbers have no gap.
+	for len(lists) > 0 && len(lists[len(lists)-1]) == 0 && (len(lists) > 1 || !in.stays) {
+		lists = lists[:len(lists)-1]
+	}
+	for i, listed := range lists {
 		name := roleName(in.account.Name, i)
 		d.roles = append(d.roles, role(in.account, name, listed))
 		d.bindings = append(d.bindings, binding(in.account, name))

@@ -64,6 +64,17 @@ func newWorld(owners ...metav1.OwnerReference) *world {
 	return w
 }
 
+// token has the account be that of a token of another name.
+func (w *world) token(name string) {
+	token := w.tokens.Live("fleet-default", "people")
+	w.tokens.Remove("fleet-default", "people")
+	token.Name = name
+	w.tokens.Add(token)
+	account := importAccount()
+	account.Annotations[names.OwnerAnnotation] = names.OwnerRef{Kind: tokenKind, Namespace: "fleet-default", Name: name, UID: "token-uid"}.String()
+	w.accounts.Add(account)
+}
+
 // run runs the handler as the cache has the account.
 func (w *world) run(t *testing.T) {
 	t.Helper()
