@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
@@ -101,7 +102,7 @@ func bootstrapFrom(fields map[string]string, systemNamespace string) (Bootstrap,
 // Validate names every key that is missing or cannot be used.
 func (b Bootstrap) Validate() error {
 	var errs []error
-	errs = append(errs, validateServerURL(b.APIServerURL))
+	errs = append(errs, validateServerURL(b.APIServerURL), validateCA(b.APIServerCA))
 	errs = append(errs, validateNamespace(KeyClusterNamespace, b.ClusterNamespace))
 	errs = append(errs, validateNamespace(KeySystemRegistrationNamespace, b.SystemRegistrationNamespace))
 	if b.SystemNamespace != "" {
@@ -149,11 +150,28 @@ func validateServerURL(raw string) error {
 	return nil
 }
 
+// validateCA refuses what no PEM file has, before a document bends it into something else. Whether there is a certificate in
+// it is for those to say who trust it.
+func validateCA(ca []byte) error {
+	if utf8.Valid(ca) && strings.IndexFunc(string(ca), notInText) < 0 {
+		return nil
+	}
+	return fmt.Errorf("key %q has characters that no PEM text has: give the certificate as PEM, not as DER, and encode it once", KeyAPIServerCA)
+}
+
+// notInText is what YAML cannot hold either.
+func notInText(r rune) bool {
+	return unicode.IsControl(r) && !strings.ContainsRune("\t\n\r", r) || r == '\ufffe' || r == '\uffff'
+}
+
 // ValidateServerURL checks the hub's address as it stands in a configuration or in a secret.
 func ValidateServerURL(raw string) error { return validateServerURL(raw) }
 
 // Values is the document of a registration token: it is also a values file of the fleet-agent chart.
 func (b Bootstrap) Values() ([]byte, error) {
+	if err := validateCA(b.APIServerCA); err != nil {
+		return nil, err
+	}
 	document := map[string]any{
 		KeyClusterNamespace:            b.ClusterNamespace,
 		KeyAPIServerURL:                b.APIServerURL,

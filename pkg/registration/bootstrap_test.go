@@ -100,6 +100,8 @@ func TestBootstrapErrorsNameTheKey(t *testing.T) {
 		{KeyToken, "hunter2\ntoken", "no token has"},
 		{KeyToken, "hunter2\xff", "no token has"},
 		{KeyToken, strings.Repeat("a", maxToken+1), "more than a token can have"},
+		{KeyAPIServerCA, "\x30\x82\x01\x0a\x02", "as PEM, not as DER"},
+		{KeyAPIServerCA, "-----BEGIN CERTIFICATE-----\n\xff", "as PEM, not as DER"},
 		{KeyTokenName, "a/b", "is no name of a ClusterRegistrationToken"},
 	} {
 		data := testBootstrap().SecretData()
@@ -116,6 +118,17 @@ func TestBootstrapNamesEveryBadKeyAtOnce(t *testing.T) {
 	_, err := ParseBootstrap(nil)
 	for _, key := range []string{KeyAPIServerURL, KeyClusterNamespace, KeySystemRegistrationNamespace, KeyToken} {
 		assert.ErrorContains(t, err, `"`+key+`"`)
+	}
+}
+
+// A CA that no document can hold is an error, and never another CA.
+func TestValuesHoldNoCAThatIsNoText(t *testing.T) {
+	b := testBootstrap()
+	for _, ca := range []string{"\x30\x82", "\x7f", "\u0085", "\xff", "a\x00"} {
+		b.APIServerCA = []byte(ca)
+		document, err := b.Values()
+		require.ErrorContains(t, err, KeyAPIServerCA, "%q", ca)
+		assert.Empty(t, document)
 	}
 }
 
@@ -171,6 +184,9 @@ func FuzzParseBootstrap(f *testing.F) {
 	f.Add([]byte("token: !!binary aGk=\ntokenName: 1e3"), "https://user:secret@hub", strings.Repeat("a", 300), "ey.J0.\r\nInjected: 1")
 	f.Add([]byte("{token: a, token: b, clusterNamespace: ~}"), "HTTPS://HUB.example.com:99999/?a#b", "a.b", " \t\n")
 	f.Add([]byte("a: &x [1,1,1,1]\nb: &y [*x,*x,*x,*x]\nc: &z [*y,*y,*y,*y]\nd: [*z,*z,*z,*z]"), "https://h\u202e.example", "-", strings.Repeat("x", maxToken+1))
+	for _, ca := range []string{"\ufeff-----BEGIN CERTIFICATE-----", "\ufffe", "a\u2028b\u2029", "\uffff", "\U0010ffff", "# Ünï\r\n\t-----BEGIN", "\x30\x82", "\xed\xa0\x80", "~", "!!binary aGk="} {
+		f.Add([]byte(ca), "https://hub.example.com", "ns", "token")
+	}
 	f.Add([]byte(strings.Repeat("[", 5000)), "https://%zz", "xn--a", "\x00")
 	f.Fuzz(func(t *testing.T, document []byte, url, namespace, token string) {
 		b, err := ParseValues(document)
@@ -181,7 +197,7 @@ func FuzzParseBootstrap(f *testing.F) {
 		}
 		b, err = ParseBootstrap(map[string][]byte{
 			KeyAPIServerURL: []byte(url), KeyClusterNamespace: []byte(namespace), KeyToken: []byte(token),
-			KeySystemRegistrationNamespace: []byte("cattle-fleet-clusters-system"), KeyTokenName: []byte(namespace),
+			KeySystemRegistrationNamespace: []byte("cattle-fleet-clusters-system"), KeyTokenName: []byte(namespace), KeyAPIServerCA: document,
 		})
 		if err == nil {
 			checkBootstrap(t, b)
@@ -211,9 +227,6 @@ func checkBootstrap(t *testing.T, b Bootstrap) {
 	t.Helper()
 	require.NoError(t, b.Validate())
 	require.NoError(t, ValidateServerURL(b.APIServerURL))
-	if !isText(b.APIServerCA) {
-		return
-	}
 	document, err := b.Values()
 	require.NoError(t, err)
 	again, err := ParseValues(document)

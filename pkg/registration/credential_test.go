@@ -3,13 +3,10 @@ package registration
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
-
-func isText(b []byte) bool { return utf8.Valid(b) }
 
 func testCredential() Credential {
 	return Credential{
