@@ -2,6 +2,7 @@ package charts
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,31 @@ agentUpgrade: {maxUnavailable: 25%, canary: {matchExpressions: [{key: a, operato
 	assert.Zero(t, parsed.GarbageCollectionInterval)
 	assert.Equal(t, "25%", parsed.AgentUpgrade.MaxUnavailable.String())
 	assert.Equal(t, []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Exists"}}, parsed.AgentUpgrade.Canary.MatchExpressions)
+}
+
+// The local agent is on unless it is switched off, and the switch moves nothing else of the bootstrap.
+func TestSwitchingTheLocalAgentOffLeavesTheRestOfTheBootstrap(t *testing.T) {
+	bootstrap := func(values string) map[string]any {
+		found, ok := document(t, hub(values).mustRender(t), names.ConfigKey)["bootstrap"].(map[string]any)
+		require.True(t, ok)
+		return found
+	}
+	const others = "agentNamespace: agents, clusterLabels: {env: prod}, repo: https://git/repo, secret: auth, branch: main, paths: a"
+	for values, want := range map[string]bool{
+		"": false, "bootstrap: {localAgentDisabled: false}": false, "bootstrap: {localAgentDisabled: true}": true,
+		"bootstrap: {localAgentDisabled: false, " + others + "}": false, "bootstrap: {localAgentDisabled: true, " + others + "}": true,
+	} {
+		got := bootstrap(values)
+		assert.Equal(t, want, got["localAgentDisabled"], values)
+		delete(got, "localAgentDisabled")
+		without := ""
+		if strings.Contains(values, others) {
+			without = "bootstrap: {" + others + "}"
+		}
+		unchanged := bootstrap(without)
+		delete(unchanged, "localAgentDisabled")
+		assert.Equal(t, unchanged, got, values)
+	}
 }
 
 func TestEveryKeyOfTheHubsConfigurationIsRendered(t *testing.T) {
