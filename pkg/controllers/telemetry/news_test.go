@@ -116,7 +116,10 @@ func TestWhatAChangeOfATokenIsWorth(t *testing.T) {
 	}
 	imports := ending(began)
 	imports.Name = names.ImportToken("edge")
-	imports.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: "edge"}}
+	imports.OwnerReferences = []metav1.OwnerReference{{APIVersion: "fleet.cattle.io/v1alpha1", Kind: "Cluster", Name: "edge", UID: "uid-of-edge"}}
+	foreign := ending(began)
+	foreign.Name = imports.Name
+	foreign.OwnerReferences = []metav1.OwnerReference{{APIVersion: "cluster.x-k8s.io/v1beta1", Kind: "Cluster", Name: "edge"}}
 	going := token("t", isFalse(ready, "SecretConflict"))
 	going.DeletionTimestamp = &metav1.Time{Time: began}
 	for name, test := range map[string]struct {
@@ -133,6 +136,7 @@ func TestWhatAChangeOfATokenIsWorth(t *testing.T) {
 		"it has ended":               {ending(began), nil, []string{"Warning TokenExpired ClusterRegistrationToken/t"}},
 		"one without an end":         {token("t"), nil, nil},
 		"one of an import has ended": {imports, nil, nil},
+		"one of another's Cluster":   {foreign, nil, []string{"Warning TokenExpired ClusterRegistrationToken/" + foreign.Name}},
 	} {
 		assert.Equal(t, test.want, lines(tokenNews(test.before, test.after, began)), name)
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 var tokenRow = row{condition: fleet.TokenConditionReady, quiet: tokenWaits}
@@ -24,18 +24,12 @@ func tokenNews(before, after *fleet.ClusterRegistrationToken, now time.Time) []a
 
 // tokenEnd tells that a token of a person has ended. Those that the hub makes for an import come and go with it.
 func tokenEnd(t *fleet.ClusterRegistrationToken, now time.Time) []announcement {
-	if t.Status.Expires == nil || now.Before(t.Status.Expires.Time) || isImportToken(t) {
+	if t.Status.Expires == nil || now.Before(t.Status.Expires.Time) {
+		return nil
+	}
+	if cluster, _ := registration.MadeForCluster(t); cluster != "" {
 		return nil
 	}
 	return []announcement{{event: warning(aboutToken(t), reasonTokenExpired,
 		"spec.ttl is over: the token can no longer be used to register; clusters that have registered with it are not touched")}}
-}
-
-func isImportToken(t *fleet.ClusterRegistrationToken) bool {
-	for _, ref := range t.OwnerReferences {
-		if ref.Kind == clusterKind && t.Name == names.ImportToken(ref.Name) {
-			return true
-		}
-	}
-	return false
 }
