@@ -1,13 +1,6 @@
 package explain
 
 import (
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/hex"
-	"encoding/pem"
-	"strings"
-	"unicode"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -22,11 +15,8 @@ const (
 	kubeconfigCA    = "kubeconfig's CA"
 )
 
-// Bounds of a bundle of certificates that is shown.
-const (
-	maxCertificates = 8
-	maxSubject      = 128
-)
+// maxSubject is how much of a certificate's subject is shown: whoever made it chose the text.
+const maxSubject = 128
 
 // expiries are all that ends between hub and cluster some day, the agent's credential first.
 func (v *view) expiries() []Expiry {
@@ -40,10 +30,10 @@ func (v *view) expiries() []Expiry {
 	}
 	out = append(out, v.hubCAExpiries(known)...)
 	if v.byHub() && known.KubeconfigExpires != nil {
-		out = append(out, Expiry{What: kubeconfig, Expires: utc(known.KubeconfigExpires), Note: "Secret " + v.Cluster.Spec.KubeConfigSecret})
+		out = append(out, Expiry{What: kubeconfig, Expires: utc(known.KubeconfigExpires), Note: "Secret " + v.kubeconfigSecret()})
 	}
 	if v.byHub() && known.KubeconfigCAExpires != nil {
-		out = append(out, Expiry{What: kubeconfigCA, Expires: utc(known.KubeconfigCAExpires), Note: "Secret " + v.Cluster.Spec.KubeConfigSecret})
+		out = append(out, Expiry{What: kubeconfigCA, Expires: utc(known.KubeconfigCAExpires), Note: "Secret " + v.kubeconfigSecret()})
 	}
 	return out
 }
@@ -74,11 +64,10 @@ func (v *view) credentialExpiry(known fleet.CredentialStatus) Expiry {
 func (v *view) hubCAExpiries(known fleet.CredentialStatus) []Expiry {
 	var out []Expiry
 	if h := v.Hub.Value; h != nil {
-		for _, cert := range certificates(h.CA) {
-			sum := sha256.Sum256(cert.Raw)
+		for _, cert := range registration.CertificatesIn(h.CA) {
 			out = append(out, Expiry{
-				What: hubCA, Fingerprint: "SHA-256 " + hex.EncodeToString(sum[:]), Expires: timeOf(metav1.NewTime(cert.NotAfter)),
-				Note: subject(cert) + ", from " + h.Source,
+				What: hubCA, Fingerprint: "SHA-256 " + registration.CertificateSHA256(cert), Expires: timeOf(metav1.NewTime(cert.NotAfter)),
+				Note: registration.Shown(cert.Subject.String(), maxSubject) + ", from " + h.Source,
 			})
 		}
 	}
@@ -91,35 +80,6 @@ func (v *view) hubCAExpiries(known fleet.CredentialStatus) []Expiry {
 		}
 	}
 	return append(out, Expiry{What: hubCA, Expires: utc(known.HubCAExpires), Note: "what the agent of this cluster was given"})
-}
-
-// certificates reads the first ones of a bundle; what is no certificate is left out.
-func certificates(bundle []byte) []*x509.Certificate {
-	var out []*x509.Certificate
-	for len(out) < maxCertificates {
-		var block *pem.Block
-		if block, bundle = pem.Decode(bundle); block == nil {
-			return out
-		}
-		if cert, err := x509.ParseCertificate(block.Bytes); err == nil && block.Type == "CERTIFICATE" {
-			out = append(out, cert)
-		}
-	}
-	return out
-}
-
-// subject names a certificate; whoever made it chose the text.
-func subject(cert *x509.Certificate) string {
-	text := strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) || r == unicode.ReplacementChar {
-			return '?'
-		}
-		return r
-	}, cert.Subject.String())
-	if runes := []rune(text); len(runes) > maxSubject {
-		text = string(runes[:maxSubject]) + "..."
-	}
-	return text
 }
 
 func utc(at *metav1.Time) *metav1.Time {

@@ -134,6 +134,22 @@ func TestAConnectedClusterIsConnectedForWhoMayReadItAlone(t *testing.T) {
 	assert.True(t, strings.HasPrefix(e.Next, "Nothing is awaited"), e.Next)
 }
 
+// The Secret may lie in another namespace than its Cluster.
+func TestTheKubeconfigThatEndsIsFound(t *testing.T) {
+	notes := func(f Facts) (out []string) {
+		for _, x := range Explain(f).Expiries {
+			if x.What == kubeconfig || x.What == kubeconfigCA {
+				out = append(out, x.Note)
+			}
+		}
+		return out
+	}
+	f := managed(connected, kubeconfigEnds(time.Hour))
+	assert.Equal(t, []string{"Secret fleet-default/edge-1-kubeconfig", "Secret fleet-default/edge-1-kubeconfig"}, notes(f))
+	f.Cluster.Spec.KubeConfigSecretNamespace = "cattle-fleet-system"
+	assert.Equal(t, []string{"Secret cattle-fleet-system/edge-1-kubeconfig", "Secret cattle-fleet-system/edge-1-kubeconfig"}, notes(f))
+}
+
 func TestARequestConcernsItsClusterAlone(t *testing.T) {
 	cluster := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "edge-1"}, Spec: fleet.ClusterSpec{ClientID: "client-1"}}
 	request := func(client, matched, token string) *fleet.ClusterRegistration {

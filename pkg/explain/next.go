@@ -126,11 +126,7 @@ func (v *view) nextOfAgent(step Step) string {
 	if !v.byHub() {
 		return "Somebody installs the agent's chart on the cluster with the values of a token, and the agent asks for its registration."
 	}
-	secret := v.Cluster.Spec.KubeConfigSecretNamespace
-	if secret == "" {
-		secret = v.Workspace
-	}
-	secret += "/" + v.Cluster.Spec.KubeConfigSecret
+	secret := v.kubeconfigSecret()
 	text, known := importRemedies[step.Reason]
 	switch {
 	case !known && step.State == Failed:

@@ -95,6 +95,11 @@ func (v *view) registered() bool { return v.isTrue(fleet.ClusterConditionRegiste
 // byHub says that the hub itself puts the agent there.
 func (v *view) byHub() bool { return v.joinedBy != registration.JoinedByAgent }
 
+// kubeconfigSecret is where the kubeconfig of the Cluster lies.
+func (v *view) kubeconfigSecret() string {
+	return registration.KubeconfigSecretNamespace(v.Cluster) + "/" + v.Cluster.Spec.KubeConfigSecret
+}
+
 func isTrue(c *genericcondition.GenericCondition) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }

@@ -154,7 +154,10 @@ func DescribeCertificate(c *x509.Certificate) string {
 }
 
 // CertificateFingerprint is the beginning of the SHA-256 of a certificate, enough to compare two by.
-func CertificateFingerprint(c *x509.Certificate) string {
+func CertificateFingerprint(c *x509.Certificate) string { return CertificateSHA256(c)[:digestLength] }
+
+// CertificateSHA256 is all of it, as other programs show it.
+func CertificateSHA256(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
-	return hex.EncodeToString(sum[:])[:digestLength]
+	return hex.EncodeToString(sum[:])
 }

@@ -23,6 +23,23 @@ func TestTextOfSomebodysChoiceIsShortAndPrintable(t *testing.T) {
 	}
 }
 
+func TestWhatWasReplacedIsSeen(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                  "",
+		"ann":               "ann",
+		"a\nb\x1b[31mc":     "a?b?[31mc",
+		"\u202eevil":        "?evil",
+		"\xff":              "?",
+		"\u2028":            "?",
+		"0123456789":        "0123456789",
+		"0123456789a":       "0123456789...",
+		"äöüäöüäöüäöü":      "äöüäöüäöüä...",
+		"a \u00a0 no bre...": "a \u00a0 no br...",
+	} {
+		assert.Equal(t, want, Shown(text, 10), "%q", text)
+	}
+}
+
 func TestAPinIsTheSameWhoeverApprovedIt(t *testing.T) {
 	pin := Pin{Fingerprint: testFingerprint, ClusterUID: "uid"}
 	approved := Pin{Fingerprint: testFingerprint, ClusterUID: "uid", ApprovedBy: "ann", Request: "request-1"}
