@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -21,16 +23,7 @@ func bounded(text string, max int) string {
 	if len(text) > 4*max {
 		text = text[:4*max]
 	}
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r):
-			return '?'
-		}
-		return r
-	}, text)
-	text = strings.TrimSpace(text)
+	text = registration.Shown(strings.Join(strings.Fields(text), " "), max)
 	if len(text) <= max {
 		return text
 	}
