@@ -1,36 +1,28 @@
 package preflight
 
 import (
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"fmt"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // maxCertificates bounds how many certificates of a bundle or of a server are looked at and named.
 const maxCertificates = 50
 
-// lifeLeft is the part of a certificate's or token's life below which its end is near.
-const lifeLeft = 0.2
-
-// endsSoon says whether less than a fifth of a life is left. A life without a beginning has none to measure.
+// endsSoon says whether so little of a life is left that the hub speaks of it too. A life without a beginning has none to
+// measure.
 func endsSoon(from, until, now time.Time) bool {
-	if from.IsZero() || !until.After(from) {
-		return false
-	}
-	return float64(until.Sub(now)) < lifeLeft*float64(until.Sub(from))
+	return registration.Life{From: from, Until: until}.EndsSoon(now)
 }
 
-func fingerprint(cert *x509.Certificate) string {
-	sum := sha256.Sum256(cert.Raw)
-	return hex.EncodeToString(sum[:])
-}
+func fingerprint(cert *x509.Certificate) string { return registration.CertificateSHA256(cert) }
 
 // describe tells which certificate it is, so that people who cannot see each other's screen can compare.
 func describe(cert *x509.Certificate) string {

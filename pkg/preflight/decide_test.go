@@ -44,7 +44,7 @@ func TestTheEndIsNearWhenAFifthOfALifeIsLeft(t *testing.T) {
 	until := from.Add(100 * time.Hour)
 	assert.False(t, endsSoon(from, until, from.Add(79*time.Hour)))
 	assert.True(t, endsSoon(from, until, from.Add(81*time.Hour)))
-	assert.False(t, endsSoon(time.Time{}, until, until), "a life without a beginning")
+	assert.False(t, endsSoon(time.Time{}, until, until.Add(-time.Minute)), "a life without a beginning")
 	assert.False(t, endsSoon(from, time.Time{}, until), "a life without an end")
 }
 
