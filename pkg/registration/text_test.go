@@ -34,7 +34,7 @@ func TestWhatWasReplacedIsSeen(t *testing.T) {
 		"0123456789":        "0123456789",
 		"0123456789a":       "0123456789...",
 		"äöüäöüäöüäöü":      "äöüäöüäöüä...",
-		"a \u00a0 no bre...": "a \u00a0 no br...",
+		"a \u00a0 no break": "a \u00a0 no bre...",
 	} {
 		assert.Equal(t, want, Shown(text, 10), "%q", text)
 	}
