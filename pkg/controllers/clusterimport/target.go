@@ -60,6 +60,8 @@ func withoutSecret(f facts) *plan {
 			"kubeConfigSecretNamespace %q is not an allowed Fleet namespace; put the secret into %s", f.secretNamespace, f.cluster.Namespace)}
 	case f.secret != nil:
 		return nil
+	case f.cluster.Spec.KubeConfigSecret == "":
+		return &plan{action: await, reason: reasonNoSecret, message: "spec.kubeConfigSecret is empty; name the Secret that has a kubeconfig of the cluster"}
 	}
 	return &plan{action: await, reason: reasonNoSecret, message: fmt.Sprintf(
 		"secret %s/%s (spec.kubeConfigSecret) does not exist; the hub goes on as soon as it does", f.secretNamespace, f.cluster.Spec.KubeConfigSecret)}
