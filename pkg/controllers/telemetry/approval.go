@@ -34,7 +34,7 @@ func approvalNews(before, after *fleet.ClusterRegistration) (out []event) {
 	if is == nil {
 		return nil
 	}
-	anew := before.Status.Approval == nil || approvalKey(before.Status.Approval) != approvalKey(is)
+	anew := isDecidedAnew(before, after)
 	if anew {
 		out = append(out, approvalEvent(after, aboutRequest(after))...)
 	}
@@ -72,6 +72,16 @@ func approvalEvent(r *fleet.ClusterRegistration, about subject) []event {
 		about: about, eventType: d.eventType, reason: d.reason, message: bounded(message, maxMessage),
 		name: approvalName(r, about.kind+"/"+about.name),
 	}}
+}
+
+// isDecidedAnew says whether there is a decision, and it is not the one before.
+func isDecidedAnew(before, after *fleet.ClusterRegistration) bool {
+	was, is := before.Status.Approval, after.Status.Approval
+	return is != nil && (was == nil || approvalKey(was) != approvalKey(is))
+}
+
+func isApproved(r *fleet.ClusterRegistration) bool {
+	return r.Status.Approval != nil && (r.Status.Approval.Decision == "approve" || r.Status.Approval.Decision == "replace")
 }
 
 func isDenied(r *fleet.ClusterRegistration) bool {

@@ -32,11 +32,11 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		"Times that a registration request was refused, or refused for another reason than before. Waits that end by themselves and denials are left out.",
 		"reason", withOther(requestRefusals))
 	m.grantDuration = m.histogram("fleet_registration_grant_duration_seconds",
-		"Time from when this hub first saw a registration request until it was granted.")
+		"Time from when this hub first saw a registration request, or its approval, until it was granted.")
 	m.useDuration = m.histogram("fleet_registration_use_duration_seconds",
 		"Time from the grant of a registration request until the hub saw the credential in use.")
 	m.joinDuration = m.histogram("fleet_registration_join_duration_seconds",
-		"Time from when this hub first saw a registration request until it saw the credential in use, which makes the cluster Registered.")
+		"Time from when this hub first saw a registration request, or its approval, until it saw the credential in use, which makes the cluster Registered.")
 	m.imports = m.counters("fleet_cluster_imports_total",
 		"Imports that were done (imported), and times that condition Imported became False for a reason, or for another one. A failure that repeats itself for the same reason counts once; what was ordered (LocalAgentDisabled, Revoked) does not count.",
 		"result", append([]string{resultImported}, withOther(importFailures)...))

@@ -1,8 +1,10 @@
 package telemetry
 
 import (
+	"slices"
 	"time"
 
+	"github.com/rancher/wrangler/v3/pkg/genericcondition"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -10,8 +12,9 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
-// stopwatch measures how long requests take that this hub has seen from their beginning, by its own clock. It is used by
-// one goroutine, the one that the informer tells of requests.
+// stopwatch measures how long requests take that this hub has seen from their beginning, by its own clock. How long a
+// person takes is no figure of the hub: a request that is refused is measured no more, and anew from its approval on. It is
+// used by one goroutine, the one that the informer tells of requests.
 type stopwatch struct {
 	clock clock.PassiveClock
 	runs  map[types.UID]run
@@ -30,15 +33,13 @@ func newStopwatch(c clock.PassiveClock) *stopwatch {
 	return &stopwatch{clock: c, runs: map[types.UID]run{}}
 }
 
-// observe takes in a change. A request that the first list brought is not measured: nobody knows when it came.
+// observe takes in a change.
 func (s *stopwatch) observe(before, after *fleet.ClusterRegistration, first bool) (l lap) {
-	switch {
-	case after == nil:
+	if after == nil {
 		delete(s.runs, before.UID)
 		return l
-	case before == nil && !first:
-		s.runs[after.UID] = run{seen: s.clock.Now()}
 	}
+	s.begin(before, after, first)
 	r, running := s.runs[after.UID]
 	if !running {
 		return l
@@ -62,6 +63,33 @@ func (s *stopwatch) observe(before, after *fleet.ClusterRegistration, first bool
 		s.runs[after.UID] = r
 	}
 	return l
+}
+
+// begin starts the run of a request, starts it anew, or ends it where it would measure something else. A request that the
+// first list brought has none: nobody knows when it came.
+func (s *stopwatch) begin(before, after *fleet.ClusterRegistration, first bool) {
+	isNew := before == nil
+	if isNew {
+		before = &fleet.ClusterRegistration{}
+	}
+	was, is := grantOf(before), grantOf(after)
+	switch {
+	case isRefusal(is) && (was == nil || was.Status != is.Status || was.Reason != is.Reason):
+		delete(s.runs, after.UID)
+	case isNew && !first:
+		s.runs[after.UID] = run{seen: s.clock.Now()}
+	case !isNew && isApproved(after) && isDecidedAnew(before, after) && s.runs[after.UID].granted.IsZero():
+		delete(s.runs, after.UID)
+		// A grant that is seen together with its approval, after a gap in the watch, says nothing of the time between them.
+		if is == nil || is.Status != corev1.ConditionTrue {
+			s.runs[after.UID] = run{seen: s.clock.Now()}
+		}
+	}
+}
+
+// isRefusal says whether a request is kept until somebody does something.
+func isRefusal(granted *genericcondition.GenericCondition) bool {
+	return granted != nil && granted.Status == corev1.ConditionFalse && !slices.Contains(requestWaits, granted.Reason)
 }
 
 // measure takes a lap into the figures.
