@@ -31,6 +31,7 @@ func ElsewhereConfig(server string, ca []byte, token, tlsMode string, around Sur
 	if err := withTrust(cfg, tlsMode, ca, around.ProxyCA); err != nil {
 		return nil, err
 	}
+	withoutRedirects(cfg)
 	WithCallTimeout(cfg, timeout)
 	withBoundedAnswers(cfg, MaxAnswer)
 	return cfg, nil

@@ -20,7 +20,7 @@ func TestAConfigForElsewhereHasTheProxyAndItsCAOfThere(t *testing.T) {
 	cfg, err := ElsewhereConfig("https://"+hubName, hub.pem, "token", TLSStrict, around, time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, call(t, cfg))
-	assert.EqualValues(t, 1, proxy.tunnels.Load())
+	assert.Positive(t, proxy.tunnels.Load(), "the call went through the proxy")
 
 	around.ProxyCA = ""
 	cfg, err = ElsewhereConfig("https://"+hubName, hub.pem, "token", TLSStrict, around, time.Minute)

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // EnvProxyCA is the variable that holds, as PEM text, the CA of an https proxy. It adds to the system's roots, for the
@@ -27,6 +29,9 @@ func throughProxy(pool *http.Transport, host string, serverCA []byte, proxyCA st
 	proxy, err := proxyOf(pool, host)
 	if err != nil || proxy == nil || proxy.Scheme != "https" {
 		return err
+	}
+	if !plainHost(proxy) {
+		return errors.New("the https proxy (HTTPS_PROXY) has a host name with other characters than ASCII: write the name as DNS has it (xn--...)")
 	}
 	roots, err := proxyRoots(serverCA, proxyCA)
 	if err != nil {
@@ -58,10 +63,31 @@ func dialTLSTo(address string, dial dialer, config *tls.Config) dialer {
 		secured := tls.Client(conn, config)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			conn.Close()
-			return nil, fmt.Errorf("TLS with the proxy %s (its CA is what %s and the system's roots say): %w", address, EnvProxyCA, err)
+			return nil, &ProxyTLSError{Address: address, Err: err}
 		}
 		return secured, nil
 	}
+}
+
+// ProxyTLSError says that no TLS came about with the proxy on the way. What is wrong with a certificate is then said of the
+// proxy's.
+type ProxyTLSError struct {
+	// Address is the proxy's host and port.
+	Address string
+	Err     error
+}
+
+func (e *ProxyTLSError) Error() string {
+	return fmt.Sprintf("TLS with the proxy %s (its CA is what %s and the system's roots say): %v", e.Address, EnvProxyCA, e.Err)
+}
+
+// Unwrap is what the handshake said.
+func (e *ProxyTLSError) Unwrap() error { return e.Err }
+
+// plainHost says that a proxy is dialled by the name that its URL has. A transport translates an international one, and
+// the connection to it would not be known as that which has to be secured.
+func plainHost(proxy *url.URL) bool {
+	return !strings.ContainsFunc(proxy.Hostname(), func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // proxyOf is the proxy on the way to a host, nil where there is none.
@@ -107,6 +133,9 @@ func refuseProxy(raw string) error {
 	if err != nil || !slices.Contains(proxySchemes, u.Scheme) || u.Hostname() == "" {
 		return fmt.Errorf("kubeconfig: cluster.proxy-url must be a URL with one of the schemes %s and a host, such as http://proxy.example.com:3128",
 			strings.Join(proxySchemes, ", "))
+	}
+	if u.Scheme == "https" && !plainHost(u) {
+		return errors.New("kubeconfig: cluster.proxy-url has a host name with other characters than ASCII: write the name as DNS has it (xn--...)")
 	}
 	return nil
 }

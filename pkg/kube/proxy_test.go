@@ -1,8 +1,10 @@
 package kube
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -110,12 +112,14 @@ func TestAProxyIsTrustedOnItsOwn(t *testing.T) {
 
 			if test.refuses == "" {
 				require.NoError(t, err)
-				assert.EqualValues(t, 1, proxy.tunnels.Load())
+				assert.Positive(t, proxy.tunnels.Load(), "the call went through the proxy")
 				return
 			}
 			require.ErrorContains(t, err, test.refuses)
 			var unknown x509.UnknownAuthorityError
 			assert.ErrorAs(t, err, &unknown)
+			var atProxy *ProxyTLSError
+			assert.Equal(t, test.refuses == EnvProxyCA, errors.As(err, &atProxy), "whose certificate it is")
 		})
 	}
 }
@@ -130,6 +134,36 @@ func TestTheNameOfTheServerIsNotThatOfTheProxy(t *testing.T) {
 	}
 	require.NoError(t, WithTrust(cfg, TLSStrict, hub.pem))
 	assert.NoError(t, call(t, cfg), "tls-server-name is checked behind the proxy, not at it")
+}
+
+// A transport dials an international name in its translated form. A proxy that is not known by that one would be spoken to
+// in the clear, and be sent its password so.
+func TestAnHTTPSProxyWithAnInternationalNameIsRefused(t *testing.T) {
+	for _, name := range []string{"pr\u00f3xy.example", "pr%C3%B3xy.example:8443"} {
+		raw := "https://jane:" + marker + "@" + name
+		proxy, err := url.Parse(raw)
+		require.NoError(t, err)
+		cfg := &rest.Config{Host: "https://" + hubName, Proxy: http.ProxyURL(proxy)}
+		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
+			assert.Fail(t, "nothing is to be dialled")
+			return nil, net.ErrClosed
+		}
+		err = WithTrust(cfg, TLSSystemStore, nil)
+		require.ErrorContains(t, err, "xn--")
+		assert.NotContains(t, err.Error(), marker)
+
+		_, err = ParseKubeconfig(kubeconfigWith(t, func(_ *clientcmdapi.Config, c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			c.ProxyURL = raw
+		}))
+		require.ErrorContains(t, err, "cluster.proxy-url")
+		require.ErrorContains(t, err, "xn--")
+		assert.NotContains(t, err.Error(), marker)
+	}
+	for _, plain := range []string{"https://xn--prxy-0qa.example", "http://pr\u00f3xy.example:3128", "https://[fe80::1%25eth0]:3128"} {
+		proxy, err := url.Parse(plain)
+		require.NoError(t, err)
+		assert.NoError(t, WithTrust(&rest.Config{Host: "https://" + hubName, Proxy: http.ProxyURL(proxy)}, TLSSystemStore, nil), plain)
+	}
 }
 
 func TestABundleThatIsNoneIsNamedWhereItIsNeeded(t *testing.T) {

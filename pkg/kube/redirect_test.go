@@ -3,6 +3,7 @@ package kube
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,12 +23,19 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 		server := private.serveTLS(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL+"/secret", code) })
 		kubeconfig, err := BuildKubeconfig(server.URL, private.pem, marker, "ns")
 		require.NoError(t, err)
-		for _, connect := range []func([]byte, string, time.Duration) (*rest.Config, error){DownstreamConfig, UpstreamConfig} {
+		elsewhere := func([]byte, string, time.Duration) (*rest.Config, error) {
+			direct := Surroundings{Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}
+			return ElsewhereConfig(server.URL, private.pem, marker, TLSStrict, direct, time.Minute)
+		}
+		for _, connect := range []func([]byte, string, time.Duration) (*rest.Config, error){DownstreamConfig, UpstreamConfig, elsewhere} {
 			cfg, err := connect(kubeconfig, TLSStrict, time.Minute)
 			require.NoError(t, err)
 			err = call(t, cfg)
 			require.ErrorContains(t, err, "redirects")
 			assert.NotContains(t, err.Error(), "secret", "where it leads is the server's word")
+			var redirect *RedirectError
+			require.ErrorAs(t, err, &redirect)
+			assert.Equal(t, RedirectError{Status: code, Location: inside.URL + "/secret"}, *redirect)
 		}
 	}
 	assert.Zero(t, reached.Load())

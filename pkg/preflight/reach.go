@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/rancher/fleet/pkg/kube"
 )
 
 // failedAt says whether a trip ended at a step.
@@ -132,13 +134,16 @@ func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 // decideAnswer judges whether an API server has answered.
 func decideAnswer(t trip, words wording) finding {
 	wrong := "Give the address of an API server in " + words.address + ", with the path that a proxy in front of it may need."
+	var redirect *kube.RedirectError
 	switch {
+	case errors.As(t.err, &redirect):
+		return redirected(redirect.Status, redirect.Location, wrong)
 	case t.err != nil && isTimeout(t.err):
 		return failure("the server completed the TLS handshake and then gave no answer", "Look at the load of the API server, and at what stands between.")
 	case t.err != nil:
 		return failure("the server gave no answer: "+word(netText(t.err)), "Look whether the server refuses the client certificate, and at what stands between.")
 	case t.status/100 == 3:
-		return failure(fmt.Sprintf("the server answers with a redirect (%d) to %s, and none is followed", t.status, redirectText(t.location)), wrong)
+		return redirected(t.status, t.location, wrong)
 	case t.status == http.StatusUnauthorized || t.status == http.StatusForbidden:
 		return fine(fmt.Sprintf("it answers %d to a question for its version", t.status))
 	case t.status == http.StatusTooManyRequests || t.status >= 500:
@@ -150,6 +155,10 @@ func decideAnswer(t trip, words wording) finding {
 		return failure("what answers is no API server: the answer is no version", wrong)
 	}
 	return fine("an API server answers")
+}
+
+func redirected(status int, location, remedy string) finding {
+	return failure(fmt.Sprintf("the server answers with a redirect (%d) to %s, and none is followed", status, redirectText(location)), remedy)
 }
 
 // redirectText is where a redirect leads, without what may be secret in it.
