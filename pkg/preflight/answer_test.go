@@ -5,11 +5,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestWhatIsNoAPIServer(t *testing.T) {
@@ -101,4 +104,35 @@ func TestAServerThatFallsSilentLaterIsNotWaitedForLong(t *testing.T) {
 	})
 	report := look(t, kubeconfig(t, server.URL, ca.pem), Options{StepLimit: 300 * time.Millisecond})
 	assert.Equal(t, map[string]Result{CheckPermissions: Warning, CheckAgent: Warning}, results(report))
+}
+
+// Each of the calls has the time of one: a cluster that is merely slow, and has several agents, is looked at to the end.
+func TestACheckOfManyCallsHasTimeForEachOfThem(t *testing.T) {
+	ca := newAuthority(t, "ca", young)
+	const late, limit = 250 * time.Millisecond, 2 * time.Second
+	agents := &appsv1.DeploymentList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DeploymentList"}}
+	for _, place := range []string{"a", "b", "c", "d"} {
+		agents.Items = append(agents.Items, appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: "fleet-agent"}})
+	}
+	var calls atomic.Int32
+	server := newAPI(t, ca.pair(t, young, "127.0.0.1"), func(a *api) {
+		a.objects["/apis/apps/v1/deployments"] = agents
+		a.before = func(_ http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodGet && r.URL.Path != "/version" {
+				calls.Add(1)
+				select {
+				case <-r.Context().Done():
+				case <-time.After(late):
+				}
+			}
+			return false
+		}
+	})
+	report := look(t, kubeconfig(t, server.URL, ca.pem), Options{StepLimit: limit})
+	require.Greater(t, late*time.Duration(calls.Load()), limit, "all calls together take longer than one may")
+	c := check(t, report, CheckAgent)
+	assert.Equal(t, Warning, c.Result, "%+v", c)
+	for _, place := range []string{"a", "b", "c", "d"} {
+		assert.Contains(t, c.Found, "there is an agent in namespace "+place)
+	}
 }

@@ -55,6 +55,13 @@ func (c *caller) deadline(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(ctx, c.limit)
 }
 
+// ask makes one call, which may take as long as any.
+func ask[T any](ctx context.Context, c *caller, call func(context.Context) (T, error)) (T, error) {
+	ctx, cancel := c.deadline(ctx)
+	defer cancel()
+	return call(ctx)
+}
+
 // whoAmI asks the server whom it takes this account for.
 func (c *caller) whoAmI(ctx context.Context) (string, error) {
 	ctx, cancel := c.deadline(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
-// StepLimit is how long a step that waits for a network may take.
+// StepLimit is how long a step of the way, or a call, may take.
 const StepLimit = 10 * time.Second
 
 // stepsOfACall bounds a call as a whole: it resolves, connects, passes a proxy, makes TLS and waits for the answer.
@@ -30,7 +30,7 @@ type Options struct {
 	Other *rest.Config
 	// UserAgent is how the servers' logs tell who came.
 	UserAgent string
-	// StepLimit is how long a step that waits for a network may take.
+	// StepLimit is how long a step of the way, or a call, may take.
 	StepLimit time.Duration
 	// Now is this machine's clock.
 	Now func() time.Time

@@ -21,8 +21,6 @@ const maxAgents = 5
 
 // residents looks for agents: in a namespace, and by their Deployment everywhere, where that may be listed.
 func (c *caller) residents(ctx context.Context, namespace string) ([]resident, error) {
-	ctx, cancel := c.deadline(ctx)
-	defer cancel()
 	found, err := c.agentDeployments(ctx, namespace)
 	if err != nil {
 		return nil, err
@@ -49,11 +47,15 @@ func (c *caller) residents(ctx context.Context, namespace string) ([]resident, e
 // agentDeployments are the agents' Deployments by their namespaces.
 func (c *caller) agentDeployments(ctx context.Context, namespace string) (map[string]*appsv1.Deployment, error) {
 	found := map[string]*appsv1.Deployment{}
-	list, err := c.clients.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
-		FieldSelector: "metadata.name=" + names.AgentDeployment, Limit: maxAgents,
+	list, err := ask(ctx, c, func(ctx context.Context) (*appsv1.DeploymentList, error) {
+		return c.clients.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+			FieldSelector: "metadata.name=" + names.AgentDeployment, Limit: maxAgents,
+		})
 	})
 	if apierrors.IsForbidden(err) {
-		d, err := c.clients.AppsV1().Deployments(namespace).Get(ctx, names.AgentDeployment, metav1.GetOptions{})
+		d, err := ask(ctx, c, func(ctx context.Context) (*appsv1.Deployment, error) {
+			return c.clients.AppsV1().Deployments(namespace).Get(ctx, names.AgentDeployment, metav1.GetOptions{})
+		})
 		if err == nil {
 			found[namespace] = d
 		}
@@ -79,7 +81,7 @@ func (c *caller) resident(ctx context.Context, namespace string, deployment *app
 	if deployment != nil {
 		r.by = installerOf(deployment)
 	}
-	ns, err := c.clients.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+	ns, err := c.namespace(ctx, namespace)
 	switch {
 	case err == nil:
 		r.mark, r.marked, _ = registration.AgentOwnerOf(ns.Annotations)
@@ -115,7 +117,9 @@ func (c *caller) resident(ctx context.Context, namespace string, deployment *app
 }
 
 func (c *caller) secret(ctx context.Context, namespace, name string) (*corev1.Secret, error) {
-	secret, err := c.clients.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	secret, err := ask(ctx, c, func(ctx context.Context) (*corev1.Secret, error) {
+		return c.clients.CoreV1().Secrets(namespace).Get(ctx, name, metav1.GetOptions{})
+	})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
