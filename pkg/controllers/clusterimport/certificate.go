@@ -9,13 +9,12 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/registration"
 )
-
-// proxyTLS begins what pkg/kube says of the certificate of a proxy on the way, which is another one.
-const proxyTLS = "TLS with the proxy"
 
 // maxShown bounds how many certificates of a bundle or of a server a message names.
 const maxShown = 3
@@ -29,19 +28,24 @@ type trusted struct {
 }
 
 // explainCertificate says what is wrong with the certificate that a cluster serves: who was expected and who was seen, so
-// that the two can be compared. Empty where the error is about something else.
+// that the two can be compared. Empty where the error is about something else, such as the certificate of a proxy, or one
+// that the cluster itself complains of: whoever answered had one that is trusted. Only types count, since any text may be
+// the cluster's choice.
 func explainCertificate(err error, secret string, trust trusted) (reason, message string) {
+	var answered apierrors.APIStatus
+	var proxy *kube.ProxyTLSError
+	var failed *tls.CertificateVerificationError
 	var hostname x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var unknown x509.UnknownAuthorityError
 	switch {
-	case strings.Contains(err.Error(), proxyTLS):
+	case errors.As(err, &answered), errors.As(err, &proxy):
 		return "", ""
 	case errors.As(err, &hostname):
 		return "CertificateMismatch", fmt.Sprintf("the cluster's certificate is for another address than that of secret %s: %s; put an address into the kubeconfig that the certificate names, or set tls-server-name there", secret, plain(err))
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return reasonUntrusted, outOfTime(invalid.Cert, secret, trust.ca)
-	case errors.As(err, &unknown), errors.As(err, &invalid), strings.Contains(plain(err), "x509:"):
+	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &failed):
 		return reasonUntrusted, fmt.Sprintf("the cluster's certificate is not trusted with the CA of secret %s; expected: signed by %s; served: %s; "+
 			"put the CA that the server uses into certificate-authority-data of the kubeconfig: %s", secret, trust.describe(), served(err, unknown), plain(err))
 	}

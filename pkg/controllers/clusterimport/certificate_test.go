@@ -9,13 +9,14 @@ import (
 	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
-	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -142,9 +143,36 @@ func TestWhoIsExpectedFollowsFromTheMode(t *testing.T) {
 }
 
 func TestACertificateOfAProxyIsNotTheClusters(t *testing.T) {
-	err := errors.New("TLS with the proxy p:443 (its CA is …): x509: certificate signed by unknown authority")
-	reason, _ := explain(err, "s", trusted{})
-	assert.Equal(t, "ImportFailed", reason)
+	err := fmt.Errorf("get: %w", &url.Error{Op: "Get", URL: "https://x", Err: &kube.ProxyTLSError{Address: "p:443", Err: x509.UnknownAuthorityError{}}})
+	reason, message := explain(err, "s", trusted{})
+	assert.Equal(t, "Unreachable", reason)
+	assert.Contains(t, message, "TLS with the proxy p:443")
+	assert.NotContains(t, message, "certificate-authority-data")
+}
+
+// A cluster whose webhook has a bad certificate says so in an answer, and who has answered is trusted. What it says
+// chooses neither reason nor remedy.
+func TestACertificateThatTheClusterComplainsOfIsNotItsOwn(t *testing.T) {
+	for _, text := range []string{
+		`failed calling webhook "w.example.com": Post "https://w.ns.svc:443/": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
+		"TLS with the proxy p:443: x509: certificate has expired",
+	} {
+		h, d := importing(t)
+		h.work1(t)
+		h.answerToken(t)
+		d.refuse("/deployments", http.StatusInternalServerError, metav1.StatusReasonInternalError, text)
+		require.Error(t, h.work(t.Context(), key))
+		assert.Equal(t, "ImportFailed", h.imported(t).Reason)
+		assert.Contains(t, h.imported(t).Message, text)
+		assert.NotContains(t, h.imported(t).Message, "certificate-authority-data")
+
+		d.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+			kubetest.Fail(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, text)
+			return true
+		})
+		require.Error(t, h.work(t.Context(), key))
+		assert.Equal(t, "KubeconfigRefused", h.imported(t).Reason)
+	}
 }
 
 // T11: what the secret holds has ended, and the cluster says no more than that it refuses.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"net"
 	"regexp"
-	"strings"
+	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // trouble is a failed step of an import, as a condition tells it.
@@ -32,22 +34,20 @@ var clockTime = regexp.MustCompile(`current time \S+ is (after|before)`)
 // credentials are what a foreign cluster, or a proxy on the way, may repeat in its answer.
 var credentials = regexp.MustCompile(`eyJ[\w-]+\.[\w-]*\.?[\w-]*|(?i:bearer)\s+\S+`)
 
-// maxText bounds what a foreign cluster says.
+// maxText bounds what a foreign cluster says, in characters.
 const maxText = 768
 
-// plain is what an error says, the same each time that the same happens, without credentials and not too long.
+// plain is what an error says, the same each time that the same happens, in one printable line, without credentials and
+// not too long.
 func plain(err error) string {
-	text := err.Error()
-	if len(text) > 8*maxText {
-		text = text[:8*maxText]
-	}
+	text := registration.Printable(err.Error(), 8*maxText)
 	text = localPort.ReplaceAllString(text, "$1 $2 ")
 	text = clockTime.ReplaceAllString(text, "the hub's clock is $1")
 	text = credentials.ReplaceAllString(text, "(a credential)")
-	if len(text) > maxText {
-		text = text[:maxText] + "..."
+	if utf8.RuneCountInString(text) > maxText {
+		return registration.Printable(text, maxText) + "..."
 	}
-	return strings.ToValidUTF8(text, "?")
+	return text
 }
 
 // explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy.

@@ -2,6 +2,7 @@ package clusterimport
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
@@ -30,7 +32,8 @@ func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
 		"unknown authority":     {fmt.Errorf("get: %w", &url.Error{Op: "Get", URL: "https://x", Err: unknown}), "UntrustedCertificate", []string{"ws/kubeconfig", "CN=served", "CN=a CA", digest([]byte("raw")), "put the CA", "no CA"}},
 		"without a certificate": {x509.UnknownAuthorityError{}, "UntrustedCertificate", []string{"ws/kubeconfig"}},
 		"wrong host":            {x509.HostnameError{Certificate: &x509.Certificate{}, Host: "x"}, "CertificateMismatch", []string{"ws/kubeconfig", "tls-server-name"}},
-		"x509 in words only":    {errors.New("tls: x509: certificate has expired"), "UntrustedCertificate", []string{"expired"}},
+		"not verified":          {&tls.CertificateVerificationError{Err: x509.ConstraintViolationError{}}, "UntrustedCertificate", []string{"ws/kubeconfig"}},
+		"x509 in words only":    {errors.New("tls: x509: certificate has expired"), "ImportFailed", []string{"expired"}},
 		"401":                   {fmt.Errorf("get: %w", apierrors.NewUnauthorized("no")), "KubeconfigRefused", []string{"ws/kubeconfig", "put a new one"}},
 		"403":                   {fmt.Errorf("apply: %w", apierrors.NewForbidden(resource, "fleet-agent", errors.New("quota"))), "Forbidden", []string{"ws/kubeconfig", "quota"}},
 		"deadline":              {fmt.Errorf("get: %w", context.DeadlineExceeded), "Unreachable", []string{"deadline"}},
@@ -65,10 +68,35 @@ func TestWhatAForeignClusterSaysIsBounded(t *testing.T) {
 	}
 }
 
+// A name in a certificate or an answer may hold what a terminal acts on, or another line of a log.
+func TestWhatAForeignClusterSaysIsPrintable(t *testing.T) {
+	cert := &x509.Certificate{DNSNames: []string{"a\x1b[2J", "b\nlevel=error", "c\u202e\x00"}}
+	for name, err := range map[string]error{
+		"a certificate": x509.HostnameError{Certificate: cert, Host: "x"},
+		"an answer":     apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "s", errors.New("\x1b]0;title\a\r\n\u2028no")),
+		"anything":      errors.New("\x1b[31m" + strings.Repeat("é\n", 5000)),
+	} {
+		_, message := explain(err, "s", trusted{})
+		assert.Equal(t, -1, strings.IndexFunc(message, func(r rune) bool { return !unicode.IsGraphic(r) }), "%s: %q", name, message)
+	}
+}
+
+// What is cut is cut between characters, and shows that it was.
+func TestWhatAForeignClusterSaysIsCutBetweenCharacters(t *testing.T) {
+	for shift := range 4 {
+		_, message := explain(errors.New(strings.Repeat("x", shift)+strings.Repeat("漢", 5000)), "s", trusted{})
+		assert.True(t, strings.HasSuffix(message, "漢..."), message[len(message)-20:])
+		assert.NotContains(t, message, "?")
+		assert.Equal(t, maxText+len("..."), utf8.RuneCountInString(message))
+	}
+	_, whole := explain(errors.New(strings.Repeat("漢", maxText)), "s", trusted{})
+	assert.Equal(t, strings.Repeat("漢", maxText), whole)
+}
+
 func TestNoCredentialIsRepeated(t *testing.T) {
 	token := jwt("uid")
 	for _, text := range []string{
-		"you sent Authorization: Bearer kubeconfig-user:abcdef, go away", "no: " + token + " is bad", "token=" + token, "bearer\t" + token,
+		"you sent Authorization: Bearer kubeconfig-user:abcdef, go away", "no: " + token + " is bad", "token=" + token, "bearer\t" + token, "bearer\x00" + "abcdef",
 	} {
 		_, message := explain(errors.New(text), "s", trusted{})
 		assert.NotContains(t, message, token)
