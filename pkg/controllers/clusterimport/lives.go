@@ -21,13 +21,35 @@ func livesOf(f facts) *registration.Lives {
 
 // showLives brings the ends in a status in line. The heartbeats' controller writes the rest of status.credential.
 func showLives(status *fleet.ClusterStatus, f facts) {
-	if f.lives != nil {
+	switch {
+	case f.lives != nil:
 		f.lives.Show(status)
+	case f.cluster.Spec.KubeConfigSecret == "":
+		forgetKubeconfig(status)
 	}
+}
+
+// forgetKubeconfig is for a cluster that names no kubeconfig secret any more. The end of the hub's CA is then shown by the
+// heartbeats' controller.
+func forgetKubeconfig(status *fleet.ClusterStatus) {
+	if status.Credential != nil {
+		status.Credential.KubeconfigExpires, status.Credential.KubeconfigCAExpires = nil, nil
+	}
+}
+
+// withoutKubeconfig says that a Cluster of ours names no secret and still shows the ends of one.
+func withoutKubeconfig(c *fleet.Cluster) bool {
+	shown := c.Status.Credential
+	return c.Spec.KubeConfigSecret == "" && !registration.IsSkipped(c) &&
+		shown != nil && (shown.KubeconfigExpires != nil || shown.KubeconfigCAExpires != nil)
 }
 
 // reportLives is for a cluster that nothing else is to be said of. Before its first import it waits for the write of that.
 func (h *handler) reportLives(f facts) error {
+	if withoutKubeconfig(f.cluster) {
+		_, err := kube.UpdateStatus(h.Clusters, f.cluster.Namespace, f.cluster.Name, kube.ClusterStatus, forgetKubeconfig)
+		return err
+	}
 	if f.lives == nil || !f.imported && f.record.Time.IsZero() {
 		return nil
 	}

@@ -3,6 +3,7 @@ package clusterimport
 import (
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube/kubetest"
 )
 
 // withToken has the kubeconfig carry a token that ends some time after now.
@@ -68,6 +70,41 @@ func TestAnUnreadableKubeconfigShowsNoEnds(t *testing.T) {
 	h.secrets.Remove(workspace, "kubeconfig")
 	h.work1(t)
 	assert.NotNil(t, h.ends(t).KubeconfigExpires, "a secret that is made anew at this moment is no news")
+}
+
+// What a Cluster no longer names ends at no time. That of the hub's CA is the heartbeats' controller's to say.
+func TestTheEndsOfASecretThatIsNoLongerNamedAreTakenBack(t *testing.T) {
+	for name, before := range map[string]func(*testing.T, *hub, *downstream){
+		"after its import": func(t *testing.T, h *hub, _ *downstream) { h.importNow(t) },
+		"of an import that never was": func(t *testing.T, h *hub, d *downstream) {
+			d.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+				kubetest.Fail(w, http.StatusUnauthorized, metav1.StatusReasonUnauthorized, "no")
+				return true
+			})
+			h.work1(t)
+			h.answerToken(t)
+			require.Error(t, h.work(t.Context(), key))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, d := importing(t)
+			d.withToken(h, time.Hour)
+			before(t, h, d)
+			require.NotNil(t, h.ends(t).KubeconfigExpires)
+			require.NotNil(t, h.ends(t).KubeconfigCAExpires)
+			hubCA := metav1.NewTime(now.Add(1000 * time.Hour))
+			h.change(t, func(c *fleet.Cluster) {
+				c.Spec.KubeConfigSecret, c.Status.Credential.HubCAExpires, c.Status.Credential.Type = "", &hubCA, "TokenRequest"
+			})
+
+			h.work1(t)
+
+			assert.Equal(t, []string{noteStatus}, h.writes())
+			assert.Equal(t, fleet.CredentialStatus{HubCAExpires: &hubCA, Type: "TokenRequest"}, h.ends(t))
+			h.work1(t)
+			assert.Empty(t, h.writes())
+		})
+	}
 }
 
 // A hub's CA in the secret, or in the configuration; an import in both cases, since the agent has to be told.
