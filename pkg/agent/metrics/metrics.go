@@ -31,7 +31,7 @@ const sent, failed = "sent", "failed"
 
 var (
 	expiryDesc = prometheus.NewDesc("fleet_agent_credential_expiry_timestamp_seconds",
-		"When the credential ends that the agent took up last. Absent while it has none, and for one without an end.", nil, nil)
+		"When the credential ends that the agent uses. Absent while it uses none, such as one that the hub refuses, and for one without an end.", nil, nil)
 	contactDesc = prometheus.NewDesc("fleet_agent_last_contact_timestamp_seconds",
 		"When the hub last accepted a heartbeat, a report or a new credential of this agent. Absent before.", nil, nil)
 )
@@ -93,7 +93,7 @@ func (m *Metrics) Contact(now time.Time) {
 	}
 }
 
-// Credential notes when the credential ends that is used from now on; the zero time means never.
+// Credential notes when the credential ends that is used from now on; the zero time means never, or that none is used.
 func (m *Metrics) Credential(expires time.Time) {
 	switch {
 	case m == nil:

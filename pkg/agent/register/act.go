@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rancher/fleet/pkg/agent/pace"
 	"github.com/rancher/fleet/pkg/names"
@@ -22,8 +23,7 @@ func (s *Supervisor) act(ctx context.Context, d Decision) error {
 	case Start:
 		s.startWork(ctx)
 	case Stop:
-		s.work.stop()
-		s.work = nil
+		s.stopWork()
 	}
 	switch d.Handshake {
 	case Start:
@@ -50,6 +50,7 @@ func (s *Supervisor) startWork(ctx context.Context) {
 	s.work = nil
 	session, err := s.held.stored.session(s.settings.TLSMode, s.UserAgent, s.fingerprint)
 	if err != nil {
+		s.stopWork()
 		s.report.warning(topicCredential, EventCredentialInvalid, err.Error(), "The stored credential cannot be used: "+err.Error())
 		return
 	}
@@ -66,6 +67,13 @@ func (s *Supervisor) startWork(ctx context.Context) {
 		s.Work(ctx, session, events)
 		return struct{}{}
 	})
+}
+
+// stopWork ends the work, and with it the use of its credential.
+func (s *Supervisor) stopWork() {
+	s.work.stop()
+	s.work = nil
+	s.Metrics.Credential(time.Time{})
 }
 
 // offer hands a message over unless one is waiting already: whoever sends says it again.

@@ -19,6 +19,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
+	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -47,6 +48,8 @@ type world struct {
 	t      *testing.T
 	client kubernetes.Interface
 	events *events
+	// metrics are of the agents that are started, nil where a test does not look at them.
+	metrics *metrics.Metrics
 }
 
 func newWorld(t *testing.T) *world {
@@ -109,7 +112,7 @@ func (w *world) startWith(pace Pace, onWork func()) *agent {
 	s := NewSupervisor(Config{
 		Client: w.client, Namespace: agentNamespace, Hostname: "Agent-0.example", Version: "v1.2.3", UserAgent: "fleet-agent/test",
 		Recorder: w.events, About: &corev1.ObjectReference{}, Pace: pace, Clock: clock.RealClock{}, Random: rand.Float64,
-		Work: a.work,
+		Work: a.work, Metrics: w.metrics,
 	})
 	go func() { a.done <- s.Run(ctx) }()
 	w.t.Cleanup(a.stop)
