@@ -19,7 +19,7 @@ type event struct {
 	about           subject
 	eventType       string
 	reason, message string
-	// name is for an Event that must be neither lost nor repeated: it follows from what the Event says. The others are
+	// name is for an Event of the ledger, which must not be repeated: it follows from what the Event says. The others are
 	// named when they are written.
 	name string
 }

@@ -127,6 +127,16 @@ func TestEveryOtherEventIsDocumented(t *testing.T) {
 	assert.ElementsMatch(t, want, have)
 }
 
+// What a page promises of decisions is what the ledger keeps.
+func TestTheBoundsOfDecisionsAreDocumented(t *testing.T) {
+	text := strings.Join(strings.Fields(page(t, "events.md")), " ")
+	assert.Contains(t, text, fmt.Sprintf("%d a second after a burst of %d, and tried again", ledgerRate, ledgerBurst))
+	assert.Contains(t, text, fmt.Sprintf("At most %d wait to be written", maxWaiting))
+	told := approvalNews(decided(nil), decided(approval("approve", "jane", "", began)))
+	assert.Contains(t, text, fmt.Sprintf("more than %d decisions within the last hour", maxWaiting/len(told)))
+	assert.Equal(t, time.Hour, announcedFor)
+}
+
 // table are the rows of a table of docs/events.md.
 func table(t *testing.T, name string) (rows []string) {
 	t.Helper()

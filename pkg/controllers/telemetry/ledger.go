@@ -19,7 +19,8 @@ import (
 
 const (
 	ledgerName = "fleet-approvals"
-	// ledgerRate and ledgerBurst bound how many are written at a time, maxWaiting how many wait.
+	// ledgerRate and ledgerBurst bound how many are written at a time, maxWaiting how many wait: whoever may decide on
+	// requests must not fill the memory. docs/events.md says what that leaves out.
 	ledgerRate  = 10
 	ledgerBurst = 50
 	maxWaiting  = 1000
@@ -31,7 +32,7 @@ const (
 	maxLooks = 6
 )
 
-// ledger writes the Events that must be neither lost nor repeated. Each has a name that follows from what it says, so
+// ledger writes the Events that are not left out for their number, within wide bounds, and not repeated. Each has a name that follows from what it says, so
 // that to write it twice is no harm. It stands beside the recorder, which gives random names and leaves out what is too
 // much: a decision of a person is rare, and to be found in a storm as well.
 type ledger struct {
