@@ -22,6 +22,7 @@ func TestControllerHoldsExactlyTheseRights(t *testing.T) {
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "secrets", "serviceaccounts", "configmaps"}, Verbs: allVerbs},
 		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
 		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"}, Verbs: allVerbs},
+		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"clusterroles"}, ResourceNames: []string{"fleet-bundle-deployment", "fleet-content"}, Verbs: []string{"bind"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list", "watch"}},
 	}, role.Rules)
@@ -72,8 +73,12 @@ func TestNoRoleOfTheControllerCanBecomeMore(t *testing.T) {
 			rules = o.Rules
 		}
 		for _, rule := range rules {
-			for _, verb := range []string{"escalate", "bind", "impersonate"} {
+			for _, verb := range []string{"escalate", "impersonate"} {
 				assert.NotContains(t, rule.Verbs, verb)
+			}
+			if slices.Contains(rule.Verbs, "bind") {
+				assert.Equal(t, []string{"clusterroles"}, rule.Resources)
+				assert.Equal(t, []string{names.BundleDeploymentClusterRole, names.ContentClusterRole}, rule.ResourceNames, "agents' roles, which hold less than the controller")
 			}
 			if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
 				assert.Equal(t, []string{"fleet.cattle.io"}, rule.APIGroups)

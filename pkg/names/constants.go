@@ -137,6 +137,7 @@ const (
 	SetBootstrap     = "fleet-bootstrap"
 	SetToken         = "cluster-group-token"
 	SetGrant         = "cluster-registration"
+	SetReport        = "cluster-registration-report"
 	SetManageAgent   = "fleet-manage-agent"
 	SetAgent         = "fleet-agent-bootstrap"
 )

@@ -13,16 +13,29 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
+const (
+	// settling is how long a right that a new credential does not have yet is no trouble: the hub gives the right to report
+	// while the agent takes its first steps.
+	settling = 10 * time.Second
+	// settlingRetry is the pause until then.
+	settlingRetry = 200 * time.Millisecond
+)
+
 // report writes status.agent.
 type report struct {
 	session  hub.Session
 	options  Options
 	listener Listener
 	trouble  trouble
+	// since is when the first report was tried.
+	since time.Time
 }
 
 // once reports; the result is the pause until the next report.
 func (r *report) once(ctx context.Context) time.Duration {
+	if r.since.IsZero() {
+		r.since = r.options.Clock.Now()
+	}
 	status := fleet.AgentStatus{
 		LastSeen:   metav1.NewTime(r.options.Clock.Now().UTC()),
 		Namespace:  r.options.Namespace,
@@ -32,6 +45,9 @@ func (r *report) once(ctx context.Context) time.Duration {
 	err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
 	if ctx.Err() != nil {
 		return r.options.CheckinInterval
+	}
+	if hub.AnswerOf(err) == hub.Forbidden && r.options.Clock.Since(r.since) < settling {
+		return pace.Jitter(settlingRetry, r.options.Random)
 	}
 	if err != nil {
 		if hub.AnswerOf(err) == hub.Unauthorized {

@@ -2,12 +2,14 @@ package heartbeat
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/codegen/crdfacts"
@@ -36,4 +38,40 @@ func TestAReportIsNoLongerThanTheServerTakes(t *testing.T) {
 	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, &cluster))
 	assert.Equal(t, "v"+long[:registration.MaxAgentText-1], cluster.Status.Agent.Version)
 	assert.Equal(t, "g"+long[:registration.MaxAgentText-1], cluster.Status.Agent.Generation)
+}
+
+// The hub gives the right to report while the agent takes its first steps.
+func TestARightThatComesAMomentLaterIsNoTrouble(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	h.Guard("not yet", func(c apitest.Call) int {
+		if c.On("patch", hubtest.Clusters) {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	a := start(t, h, unchanged)
+	a.pass(settlingRetry)
+	assert.Len(t, a.reports(), 2)
+	h.Guard("not yet", nil)
+	a.pass(settlingRetry)
+	assert.Len(t, a.reports(), 3)
+	a.pass(settling)
+	assert.Len(t, a.reports(), 3, "it has reported")
+}
+
+func TestARightThatNeverComesIsTroubleLikeAnyOther(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	h.Guard("never", func(c apitest.Call) int {
+		if c.On("patch", hubtest.Clusters) {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	a := start(t, h, unchanged)
+	a.pass(settling)
+	tried := len(a.reports())
+	a.pass(settlingRetry)
+	assert.Len(t, a.reports(), tried, "the pauses are those of a failure now")
+	a.pass(firstRetry)
+	assert.Len(t, a.reports(), tried+1)
 }

@@ -19,7 +19,7 @@ const (
 )
 
 // sets are the apply sets whose objects are taken away with their owner.
-var sets = []string{names.SetToken, names.SetGrant}
+var sets = []string{names.SetToken, names.SetGrant, names.SetReport}
 
 // claimOf is what an object says of whom it belongs to: by our own annotation, or by those of the apply engine, which
 // know no UID. ok is false for an object that says nothing, or names an owner of a kind that is none of ours.

@@ -10,6 +10,7 @@ import (
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -67,22 +68,25 @@ type handler struct {
 	Deps
 	minter *minter
 	recent *kube.Recent[*fleet.ClusterRegistration]
-	// grants are the accounts and what they may do.
-	grants set
-	ctx    context.Context
+	// grants are the accounts and their rights in their clusters' namespaces, reports the right to report in a status.
+	grants, reports set
+	ctx             context.Context
 }
 
-func newHandler(ctx context.Context, deps Deps, grants set) *handler {
+func newHandler(ctx context.Context, deps Deps, grants, reports set) *handler {
 	return &handler{
-		Deps: deps, minter: newMinter(deps), recent: kube.NewRecent[*fleet.ClusterRegistration](), grants: grants, ctx: ctx,
+		Deps: deps, minter: newMinter(deps), recent: kube.NewRecent[*fleet.ClusterRegistration](),
+		grants: grants, reports: reports, ctx: ctx,
 	}
 }
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	// The order of kinds is the order in which they are taken away: what binds first, the account last.
-	kinds := []apply.InformerGetter{deps.RoleBindings, deps.Roles, deps.Accounts}
-	h := newHandler(ctx, deps, desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: kinds}))
+	h := newHandler(ctx, deps,
+		desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Accounts}}),
+		desired.New(deps.Apply, desired.Set{ID: names.SetReport, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Roles}}),
+	)
 	addIndexers(deps)
 	deps.Registrations.OnChange(ctx, handlerName, h.onChange)
 	now := kube.Debounced(deps.Registrations, 0)
@@ -182,24 +186,51 @@ func (h *handler) applyGrant(in input, d decision) error {
 			return err
 		}
 	}
-	if err := h.grants.Apply(h.ctx, in.request, grantObjects(in, d.cluster)...); err != nil {
-		return fmt.Errorf("granting: %w", err)
-	}
-	if conditions.IsTrue(in.request.Status.Conditions, fleet.RegistrationConditionCredentialUsed) {
-		return h.settle(in, d)
-	}
-	if in.importAccountUID == "" {
-		return h.withdraw(in, d)
-	}
-	record, err := h.minter.ensure(h.ctx, in, d.cluster)
-	if errors.Is(err, errForeignCredential) {
+	record, err := h.give(in, d.cluster)
+	switch {
+	case errors.Is(err, errForeignCredential):
 		return h.report(in, decision{outcome: refuse, cluster: d.cluster, reason: registration.ReasonCredentialConflict,
 			message: err.Error() + "; the agent asks again with a random of its own by itself"}, nil)
+	case err != nil:
+		return fmt.Errorf("granting: %w", err)
+	case isUsed(in.request):
+		return h.settle(in, d)
+	case record == nil:
+		return h.withdraw(in, d)
 	}
+	return h.report(in, d, record)
+}
+
+// give makes what a grant consists of, and returns the credential that waits for the agent, nil where none is to.
+//
+// Who writes a Role waits until the API server has looked whether it may, which takes up to a tenth of a second, and as
+// long again for its binding. The agent first needs its account and its namespace.
+func (h *handler) give(in input, cluster *fleet.Cluster) (*fleet.CredentialRecord, error) {
+	var reports errgroup.Group
+	reports.Go(func() error { return h.reports.Apply(h.ctx, in.request, reportObjects(in, cluster)...) })
+	record, err := h.giveAccess(in, cluster)
+	if reportErr := reports.Wait(); err == nil {
+		err = reportErr
+	}
+	return record, err
+}
+
+func (h *handler) giveAccess(in input, cluster *fleet.Cluster) (*fleet.CredentialRecord, error) {
+	if err := h.grants.Apply(h.ctx, in.request, grantObjects(in, cluster)...); err != nil {
+		return nil, err
+	}
+	if isUsed(in.request) || in.importAccountUID == "" {
+		return nil, nil
+	}
+	record, err := h.minter.ensure(h.ctx, in, cluster)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return h.report(in, d, &record)
+	return &record, nil
+}
+
+func isUsed(r *fleet.ClusterRegistration) bool {
+	return conditions.IsTrue(r.Status.Conditions, fleet.RegistrationConditionCredentialUsed)
 }
 
 func (h *handler) writePin(cluster *fleet.Cluster, pin registration.Pin) error {

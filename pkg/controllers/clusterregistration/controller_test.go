@@ -164,7 +164,7 @@ func TestARequestThatIsGoneIsTakenBack(t *testing.T) {
 }
 
 func TestTakingBackGoesOnAfterAFailure(t *testing.T) {
-	for _, call := range []string{removeGrant, deleteSecret} {
+	for _, call := range []string{removeReport, removeGrant, deleteSecret} {
 		h := joining(t)
 		require.NoError(t, h.look(t, "request-1"))
 		h.registrations.Remove(workspace, "request-1")
@@ -174,6 +174,7 @@ func TestTakingBackGoesOnAfterAFailure(t *testing.T) {
 		require.NoError(t, h.look(t, "request-1"))
 		assert.Nil(t, h.credential())
 		assert.Empty(t, h.granted.has)
+		assert.Empty(t, h.reported.has)
 	}
 }
 

@@ -112,13 +112,28 @@ func grantMeta(r *fleet.ClusterRegistration, cluster *fleet.Cluster, namespace, 
 
 func account(r *fleet.ClusterRegistration) string { return names.Account(r.Name, string(r.UID)) }
 
-// grantObjects are the request account and what it may do: report for its own Cluster, and work in its own namespace.
-// What all accounts may read alike is bound once to the group of them.
+func subjects(in input) []rbacv1.Subject {
+	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: in.namespaces.Agents, Name: account(in.request)}}
+}
+
+// grantObjects are the request account and its rights in the cluster's own namespace. What all accounts may read alike is
+// bound once to the group of them.
 func grantObjects(in input, cluster *fleet.Cluster) []runtime.Object {
 	r := in.request
-	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: in.namespaces.Agents, Name: account(r)}}
 	return []runtime.Object{
 		&corev1.ServiceAccount{ObjectMeta: grantMeta(r, cluster, in.namespaces.Agents, account(r))},
+		&rbacv1.RoleBinding{
+			ObjectMeta: grantMeta(r, cluster, cluster.Status.Namespace, r.Name),
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: names.BundleDeploymentClusterRole},
+			Subjects:   subjects(in),
+		},
+	}
+}
+
+// reportObjects let the request account report in the status of its own Cluster.
+func reportObjects(in input, cluster *fleet.Cluster) []runtime.Object {
+	r := in.request
+	return []runtime.Object{
 		&rbacv1.Role{
 			ObjectMeta: grantMeta(r, cluster, r.Namespace, r.Name),
 			Rules: []rbacv1.PolicyRule{{
@@ -131,12 +146,7 @@ func grantObjects(in input, cluster *fleet.Cluster) []runtime.Object {
 		&rbacv1.RoleBinding{
 			ObjectMeta: grantMeta(r, cluster, r.Namespace, r.Name),
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: r.Name},
-			Subjects:   subjects,
-		},
-		&rbacv1.RoleBinding{
-			ObjectMeta: grantMeta(r, cluster, cluster.Status.Namespace, r.Name),
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: names.BundleDeploymentClusterRole},
-			Subjects:   subjects,
+			Subjects:   subjects(in),
 		},
 	}
 }

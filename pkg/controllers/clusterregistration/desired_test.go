@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,13 +47,13 @@ func golden(t *testing.T, file string, objs []runtime.Object) {
 }
 
 func TestTheExactRightsOfAnAgent(t *testing.T) {
-	golden(t, "grant.yaml", grantObjects(asked(request()), cluster()))
+	golden(t, "grant.yaml", slices.Concat(grantObjects(asked(request()), cluster()), reportObjects(asked(request()), cluster())))
 }
 
 // A ClusterRoleBinding for each cluster would be looked at by every request to the hub.
 func TestAGrantHasNothingClusterWideAndNothingOfTheWholeWorkspace(t *testing.T) {
 	in := asked(request())
-	for _, obj := range grantObjects(in, cluster()) {
+	for _, obj := range slices.Concat(grantObjects(in, cluster()), reportObjects(in, cluster())) {
 		kind, err := gvk.Get(obj)
 		require.NoError(t, err)
 		assert.Contains(t, []string{"ServiceAccount", "Role", "RoleBinding"}, kind.Kind)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -170,10 +171,13 @@ type hub struct {
 	secrets       *controllertest.Controller[*corev1.Secret, *corev1.SecretList]
 	namespaces    *controllertest.ClusterController[*corev1.Namespace, *corev1.NamespaceList]
 	granted       *memorySet
+	reported      *memorySet
 	source        *config.Source
 	minted        []string
 	fails         map[string]error
+	lock          sync.Mutex
 	calls         []string
+	reportCalls   []string
 }
 
 func newHub(t *testing.T) *hub {
@@ -194,8 +198,8 @@ func newHub(t *testing.T) *hub {
 		Namespaces: h.namespaces, Clients: h.tokenRequests(), Config: h.source, Names: hubNames(),
 		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID,
 	}
-	h.granted = newSet(h, "grant")
-	h.handler = newHandler(context.Background(), deps, h.granted)
+	h.granted, h.reported = newSet(h, "grant"), newSet(h, "report")
+	h.handler = newHandler(context.Background(), deps, h.granted, h.reported)
 	addIndexers(deps)
 	h.registrations.Fail, h.clusters.Fail, h.secrets.Fail = h.script("ClusterRegistration"), h.script("Cluster"), h.script("Secret")
 	return h
@@ -216,7 +220,12 @@ func joining(t *testing.T, changes ...change[*fleet.ClusterRegistration]) *hub {
 func (h *hub) script(kind string) func(verb, key string) error {
 	return func(verb, key string) error {
 		call := verb + " " + kind + " " + key
-		if verb != "get" {
+		h.lock.Lock()
+		defer h.lock.Unlock()
+		switch {
+		case kind == "report": // beside the others, at any time
+			h.reportCalls = append(h.reportCalls, call)
+		case verb != "get":
 			h.calls = append(h.calls, call)
 		}
 		return h.fails[call]

@@ -16,12 +16,14 @@ import (
 )
 
 const (
-	requestKey  = "fleet-default/request-1"
-	applyGrant  = "apply grant " + requestKey
-	removeGrant = "remove grant " + requestKey
-	mintToken   = "create token of cattle-fleet-agents-system/request-1-uid-of-request-1"
-	noteRequest = "updateStatus ClusterRegistration " + requestKey
-	writePin    = "update Cluster fleet-default/edge"
+	requestKey   = "fleet-default/request-1"
+	applyGrant   = "apply grant " + requestKey
+	removeGrant  = "remove grant " + requestKey
+	applyReport  = "apply report " + requestKey
+	removeReport = "remove report " + requestKey
+	mintToken    = "create token of cattle-fleet-agents-system/request-1-uid-of-request-1"
+	noteRequest  = "updateStatus ClusterRegistration " + requestKey
+	writePin     = "update Cluster fleet-default/edge"
 )
 
 var (
@@ -55,6 +57,7 @@ func TestARequestIsGrantedInOrderAndThenLeftInPeace(t *testing.T) {
 
 	assert.Equal(t, []string{writePin, applyGrant, mintToken, createSecret, noteRequest}, h.writes(),
 		"the pin before the grant, the account before its credential")
+	assert.Equal(t, []string{applyReport}, h.reportCalls)
 	assert.Equal(t, importAccountName, h.credential().Annotations[names.ImportAccountAnnotation], "who may read it")
 	r := h.live("request-1")
 	assert.True(t, r.Status.Granted)
@@ -122,7 +125,7 @@ func TestTheLifeOfACredentialFollowsTheWayOfJoining(t *testing.T) {
 
 // R23: the hub may end after any write; the next one goes on, with the same credential once there is one.
 func TestAGrantThatWasInterruptedGoesOn(t *testing.T) {
-	for _, call := range []string{writePin, applyGrant, mintToken, createSecret, noteRequest} {
+	for _, call := range []string{writePin, applyGrant, applyReport, mintToken, createSecret, noteRequest} {
 		t.Run(call, func(t *testing.T) {
 			h := joining(t)
 			h.fails[call] = errors.New("the hub ends here")

@@ -27,6 +27,9 @@ func (h *handler) afterDeletion(key relatedresource.Key) error {
 
 // takeBack removes all that a request was given: bindings first, then the account, then the credential.
 func (h *handler) takeBack(namespace, name string) error {
+	if err := h.reports.Remove(h.ctx, registrationKind, namespace, name); err != nil {
+		return fmt.Errorf("taking back the reporting of %s/%s: %w", namespace, name, err)
+	}
 	if err := h.grants.Remove(h.ctx, registrationKind, namespace, name); err != nil {
 		return fmt.Errorf("taking back the grant of %s/%s: %w", namespace, name, err)
 	}
