@@ -21,6 +21,8 @@ type AgentOwner struct {
 	// Namespace and Name are the Cluster's.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
+	// Leaving says that the agent is being removed: who wants the namespace may have it.
+	Leaving bool `json:"leaving,omitempty"`
 }
 
 // AgentOwnerOf reads the mark from the annotations of an agent's namespace. found says that there is one, ok that it can

@@ -129,37 +129,7 @@ func setMark(ctx context.Context, d *kube.Downstream, s site, value *string) err
 func (h *handler) stillMine(ctx context.Context, d *kube.Downstream, f facts, p place) error {
 	s, err := h.look(ctx, d, f, p)
 	if err == nil && s.claim != mine {
-		err = fmt.Errorf("the mark of namespace %s was taken off while the agent was put there", p.namespace)
+		err = fmt.Errorf("the mark of namespace %s was taken off, or given up, while the agent was put there", p.namespace)
 	}
 	return err
-}
-
-// vacate removes the agent from a namespace, and then the mark. A namespace that is another's meanwhile is left alone.
-func (h *handler) vacate(ctx context.Context, d *kube.Downstream, f facts, namespace string) (left bool, err error) {
-	me := h.me(f.cluster)
-	for try := 1; ; try++ {
-		s := site{place: place{namespace: namespace}}
-		if s.namespace, err = readNamespace(ctx, d, namespace); err != nil {
-			return false, err
-		}
-		if s.namespace != nil {
-			s.mark = markOf(s.namespace.Annotations)
-		}
-		if s.mark.found && !s.mark.of(me) {
-			return false, nil
-		}
-		if err := deleteAgent(ctx, d, namespace); err != nil {
-			return false, err
-		}
-		if !s.mark.found {
-			return true, nil
-		}
-		err = setMark(ctx, d, s, nil)
-		if err == nil || apierrors.IsNotFound(err) {
-			return true, nil
-		}
-		if !apierrors.IsConflict(err) || try == claimTries {
-			return false, fmt.Errorf("taking the mark off namespace %s: %w", namespace, err)
-		}
-	}
 }

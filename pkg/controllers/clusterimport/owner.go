@@ -13,7 +13,7 @@ import (
 type claim int
 
 const (
-	// take: nobody has it, or who had it has lost it; the namespace is to be marked.
+	// take: nobody has it, or who had it has lost it or gives it up; the namespace is to be marked.
 	take claim = iota
 	// mine: this Cluster's mark is on it.
 	mine
@@ -51,6 +51,8 @@ func decideClaim(f facts, me registration.AgentOwner, p place, m mark, holder *f
 	switch {
 	case !m.found:
 		return take, nil
+	case m.of(me) && m.owner.Leaving:
+		return take, nil // a removal of ours has to see that it is over
 	case m.of(me):
 		return mine, nil
 	case m.readable && m.owner.Hub == me.Hub:
@@ -58,7 +60,7 @@ func decideClaim(f facts, me registration.AgentOwner, p place, m mark, holder *f
 			return refuse, takenBy(holder, p)
 		}
 		return take, nil
-	case !beenThere(f, p), ordered(f), f.record.Replaces == m.digest && !f.imported:
+	case m.readable && m.owner.Leaving, !beenThere(f, p), ordered(f), f.record.Replaces == m.digest && !f.imported:
 		return take, nil
 	}
 	return refuse, takenElsewhere(m, p)

@@ -20,6 +20,11 @@ func marks(owner registration.AgentOwner) map[string]string {
 	return map[string]string{names.AgentOwnerAnnotation: owner.Annotation()}
 }
 
+func marksLeaving(owner registration.AgentOwner) map[string]string {
+	owner.Leaving = true
+	return marks(owner)
+}
+
 // rival is another Cluster of the same hub, with an agent in the place of the tests.
 func rival(changes ...func(*fleet.Cluster)) *fleet.Cluster {
 	c := cluster(imported, func(c *fleet.Cluster) { c.Namespace, c.Name, c.UID = "another-workspace", "rival", "uid-of-rival" })
@@ -95,6 +100,11 @@ func TestWhoGetsAnAgentsNamespace(t *testing.T) {
 		"another hub's, cut off, nothing seen":   {cutOff(""), marks(elsewhere), nil, refuse, "taken over"},
 		"another hub's, cut off and ordered":     {orderedWhileCutOff, marks(elsewhere), nil, take, ""},
 		"another hub's after it was done":        {recordOf(func(r *registration.Import) { r.Replaces = seen }), marks(elsewhere), nil, refuse, "taken over"},
+
+		"its own that it was leaving":        {healing, marksLeaving(me), nil, take, ""},
+		"another hub's that leaves, healing": {healing, marksLeaving(elsewhere), nil, take, ""},
+		"another hub's that leaves, cut off": {cutOff("another"), marksLeaving(elsewhere), nil, take, ""},
+		"a rival's that is leaving":          {healing, marksLeaving(ofRival), rival(), refuse, "has left it"},
 
 		"unreadable, first import": {fresh, map[string]string{names.AgentOwnerAnnotation: "{"}, nil, take, ""},
 		"unreadable, healing":      {healing, map[string]string{names.AgentOwnerAnnotation: "{"}, nil, refuse, "cannot read"},

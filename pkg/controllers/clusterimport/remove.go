@@ -84,9 +84,12 @@ func agentNamespaces(f facts) []string {
 
 // deleteAgent removes an agent's objects from a namespace, the Deployment first, so that nothing runs without its
 // account, and the Lease of its election last, which a pod that ends may still write. The namespace stays, with all that
-// others have there.
-func deleteAgent(ctx context.Context, d *kube.Downstream, namespace string) error {
+// others have there. still is asked before each of them whether it may go on.
+func deleteAgent(ctx context.Context, d *kube.Downstream, namespace string, still func() error) error {
 	for _, step := range agentParts(d.Clients, namespace) {
+		if err := still(); err != nil {
+			return err
+		}
 		background := metav1.DeletePropagationBackground
 		err := step.remove(ctx, step.name, metav1.DeleteOptions{PropagationPolicy: &background})
 		if err != nil && !apierrors.IsNotFound(err) {

@@ -66,6 +66,8 @@ func (h *hub) client(t *testing.T, d *downstream) facts {
 	return f
 }
 
+func always() error { return nil }
+
 // TestDeleteAgentResources of the reference; the priority class apart.
 func TestAnAgentIsRemovedWholeAndAlone(t *testing.T) {
 	h, d := newHub(t), newDownstream(t)
@@ -77,15 +79,15 @@ func TestAnAgentIsRemovedWholeAndAlone(t *testing.T) {
 	defer client.Close()
 	d.Reset()
 
-	require.NoError(t, deleteAgent(t.Context(), client, "old"))
+	require.NoError(t, deleteAgent(t.Context(), client, "old", always))
 
 	assert.Equal(t, want, d.objects())
 	assert.Contains(t, d.Writes()[0].Path, "/deployments/", "nothing runs without its account")
-	require.NoError(t, deleteAgent(t.Context(), client, "old"), "a second time is no error")
+	require.NoError(t, deleteAgent(t.Context(), client, "old", always), "a second time is no error")
 
 	d.put(everything("old")...)
 	d.refuse("/configmaps/", http.StatusForbidden, metav1.StatusReasonForbidden, "no")
-	assert.ErrorContains(t, deleteAgent(t.Context(), client, "old"), "ConfigMap fleet-agent from old")
+	assert.ErrorContains(t, deleteAgent(t.Context(), client, "old", always), "ConfigMap fleet-agent from old")
 }
 
 // The old agent runs until the new one has reported from its namespace; then it goes, with all that it had.
