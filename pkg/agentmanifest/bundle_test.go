@@ -65,6 +65,9 @@ func FuzzBundleYAML(f *testing.F) {
 	f.Add("", "A", "\u0085\u2028\x00: x", "a/b", "", int64(-1), "", "")
 	f.Add("", "A", "\u2028\ufeff\t: ' \" |\r\n  x ", "a/b", "", int64(-1), "", "")
 	f.Add("", "", "", "", "", int64(1)<<62+1, "x", "101%")
+	f.Add("https://u:p@private.io/a/../b", "A", "{{ .Values }} $(B) %s", "k", "*", int64(0), "0%", "00")
+	f.Add("\x1b[2J", "\u202e", "\xed\xa0\x80", strings.Repeat("k", 400), strings.Repeat("v", 400), int64(9007199254740993), "1%%", "9999999999999999999")
+	f.Add("private.io", "A", "yes", "null", "~", int64(1), "007", "")
 	f.Fuzz(func(t *testing.T, prefix, name, value, key, taint string, seconds int64, minAvailable, maxUnavailable string) {
 		o := minimal()
 		o.PrivateRepoURL = prefix
@@ -75,6 +78,7 @@ func FuzzBundleYAML(f *testing.F) {
 		manifest, err := BundleYAML(o)
 		if err != nil {
 			require.Empty(t, manifest)
+			checkProblem(t, err)
 			return
 		}
 		again, err := BundleYAML(o)

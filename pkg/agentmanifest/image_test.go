@@ -33,6 +33,9 @@ func FuzzResolveImage(f *testing.F) {
 	f.Add("global.io/", "private.io", "global.io/rancher/fleet-agent:v1")
 	f.Add("", "https://private.io//", "/a")
 	f.Add("//", "/", "")
+	f.Add("\xff", "\u202e", "a\nb")
+	f.Add("https://u:p@global.io", "ftp://private.io:99999/a?b#c", "@sha256:00")
+	f.Add("global.io/../x", "a/./b", "global.io/../x/agent")
 	f.Fuzz(func(t *testing.T, global, prefix, image string) {
 		got := ResolveImage(global, prefix, image)
 		if registry(prefix) == "" && got != image {

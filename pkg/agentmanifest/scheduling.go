@@ -23,7 +23,7 @@ const priorityClassDescription = "Priority class for Fleet Agent"
 // the bundle does not carry them, because a PriorityClass must exist before the Deployment that names it.
 func Scheduling(o Options) ([]runtime.Object, error) {
 	if errs := validateScheduling(o); len(errs) > 0 {
-		return nil, fmt.Errorf("agent in namespace %q: %w", o.Namespace, errs.ToAggregate())
+		return nil, fmt.Errorf("agent in namespace %q: %w", o.Namespace, saying(errs))
 	}
 	var out []runtime.Object
 	if o.PriorityClass != nil {

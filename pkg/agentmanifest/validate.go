@@ -27,11 +27,11 @@ func ValidateOptions(o Options) error {
 	var errs field.ErrorList
 	for _, check := range []func(Options) field.ErrorList{
 		validateNamespace, validateImage, validateProcess, validateElection, validateIntervals, validatePullSecrets, validateEnv,
-		validateTolerations, validateResources, validateScheduling,
+		validateTolerations, validateAffinity, validateResources, validateScheduling,
 	} {
 		errs = append(errs, check(o)...)
 	}
-	return errs.ToAggregate()
+	return saying(errs)
 }
 
 func validateNamespace(o Options) (errs field.ErrorList) {

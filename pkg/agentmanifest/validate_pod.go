@@ -21,10 +21,12 @@ func validateEnv(o Options) (errs field.ErrorList) {
 		case name == "" || assigned:
 			errs = append(errs, field.Forbidden(path.Child("name"),
 				`must not be empty, nor contain "=": what comes after it belongs into value`))
+		case len(validation.IsRelaxedEnvVarName(name)) > 0:
+			errs = append(errs, field.Forbidden(path.Child("name"), "must consist of printable ASCII characters"))
 		case slices.Contains(reservedEnv, v.Name):
 			errs = append(errs, field.Forbidden(path,
 				"the agent is told who it is by "+strings.Join(reservedEnv, ", ")+": take the variable out of the list"))
-		case strings.ContainsFunc(v.Value, unwritable):
+		case strings.ContainsFunc(v.Value, unwritable) || unwritableIn(v.ValueFrom):
 			errs = append(errs, field.Forbidden(path.Child("value"), "has a control character: take it out"))
 		case v.ValueFrom != nil && v.Value != "":
 			errs = append(errs, field.Forbidden(path.Child("valueFrom"), "leave out either it or value"))
@@ -53,6 +55,14 @@ func sources(from *corev1.EnvVarSource) (n int) {
 		}
 	}
 	return n
+}
+
+// validateAffinity leaves its grammar to the API server.
+func validateAffinity(o Options) field.ErrorList {
+	if unwritableIn(o.Affinity) {
+		return field.ErrorList{field.Forbidden(specPath.Child("agentAffinity"), "has a control character: take it out")}
+	}
+	return nil
 }
 
 func validateTolerations(o Options) (errs field.ErrorList) {

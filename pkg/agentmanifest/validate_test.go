@@ -1,6 +1,8 @@
 package agentmanifest
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -96,6 +98,8 @@ func TestInvalidVariablesAreNamedButNotQuoted(t *testing.T) {
 	}{
 		"no name":      {corev1.EnvVar{Value: "secret"}, "spec.agentEnvVars[].name"},
 		"assignment":   {corev1.EnvVar{Name: "PASSWORD=secret"}, "spec.agentEnvVars[PASSWORD].name"},
+		"unprintable":  {corev1.EnvVar{Name: "A\x1b[2J\x7f", Value: "secret"}, "spec.agentEnvVars[A [2J ].name"},
+		"not ASCII":    {corev1.EnvVar{Name: "Ä", Value: "secret"}, "spec.agentEnvVars[Ä].name"},
 		"both":         {corev1.EnvVar{Name: "A", Value: "secret", ValueFrom: source}, "spec.agentEnvVars[A].valueFrom"},
 		"no source":    {corev1.EnvVar{Name: "A", ValueFrom: &corev1.EnvVarSource{}}, "spec.agentEnvVars[A].valueFrom"},
 		"NUL":          {corev1.EnvVar{Name: "A", Value: "secret\x00"}, "spec.agentEnvVars[A].value"},
@@ -184,4 +188,21 @@ func TestAllThatIsWrongIsSaidAtOnce(t *testing.T) {
 		o.Image = ""
 		o.Tolerations = []corev1.Toleration{{Key: "a", Operator: "In"}, {Key: "b", Effect: "NoRun"}}
 	}, "config.agentImage", "spec.agentTolerations[a].operator", "spec.agentTolerations[b].effect")
+}
+
+// What is wrong ends in a condition: it is bounded, and can be shown, whatever was written.
+func TestProblemsAreBounded(t *testing.T) {
+	o := minimal()
+	for i := range 500 {
+		o.Tolerations = append(o.Tolerations, corev1.Toleration{Key: strconv.Itoa(i) + "\x1b" + strings.Repeat("k", 5000), Operator: "Often"})
+	}
+	o.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{
+		{Preference: corev1.NodeSelectorTerm{MatchFields: []corev1.NodeSelectorRequirement{{Key: "\x7f"}}}}}}}
+	err := ValidateOptions(o)
+	require.ErrorContains(t, err, "more")
+	require.Less(t, len(err.Error()), 8000)
+	require.NotContains(t, err.Error(), "\x1b")
+
+	o.Tolerations = nil
+	require.ErrorContains(t, ValidateOptions(o), "spec.agentAffinity")
 }
