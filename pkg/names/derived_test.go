@@ -184,6 +184,12 @@ func FuzzNames(f *testing.F) {
 	for _, seed := range []string{"edge", "edge.eu-1", a(253), "A_b c", "größe", "\xff\xfe", "../..", "a--b", ""} {
 		f.Add(seed, seed)
 	}
+	for _, pair := range [][2]string{
+		{"ns", a(56) + "-" + a(7)}, {a(63), a(252) + "x"}, {"ns", strings.Repeat("a.", 126) + "a"}, {"n-s", strings.Repeat("a-", 31) + "a"},
+		{"xn--ns", "1.2.3.4"}, {"ns\n", "\u212a.\u0130"}, {"-", a(1 << 12)}, {"ns", a(55) + ".-" + a(7)}, {"0", strings.Repeat("-", 300)},
+	} {
+		f.Add(pair[0], pair[1])
+	}
 	f.Fuzz(func(t *testing.T, workspace, cluster string) {
 		checkAnyText(t, cluster)
 		if len(validation.IsDNS1123Label(workspace)) > 0 || len(validation.IsDNS1123Subdomain(cluster)) > 0 {
