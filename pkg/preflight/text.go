@@ -4,8 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Bounds of what is shown, in characters: of one text that somebody else chose, and of a whole sentence around such.
@@ -35,23 +35,7 @@ func clean(text string, secrets []string) string {
 // word bounds a single text that somebody else chose.
 func word(text string) string { return printable(text, maxWord) }
 
-// printable replaces what a terminal acts on instead of showing it, such as control characters and those that turn the
-// direction of writing, with a question mark, and shows at most limit characters.
-func printable(text string, limit int) string {
-	var shown strings.Builder
-	count := 0
-	for _, r := range text {
-		if count++; count > limit {
-			shown.WriteString("...")
-			break
-		}
-		if r == utf8.RuneError || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
-			r = '?'
-		}
-		shown.WriteRune(r)
-	}
-	return shown.String()
-}
+func printable(text string, limit int) string { return registration.Shown(text, limit) }
 
 // addressText is a URL without user, password, query and fragment.
 func addressText(u *url.URL) string {
