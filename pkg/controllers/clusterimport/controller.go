@@ -53,6 +53,9 @@ type Deps struct {
 	HubUID string
 	// UserAgent names the hub to the clusters that it calls.
 	UserAgent string
+	// Ended is told how each attempt at an import ended: "" for well, else the reason that condition Imported has. An attempt
+	// that waits for its token, that was overtaken, or that this hub cuts off, has no end. It may be left out.
+	Ended func(reason string)
 }
 
 type handler struct {

@@ -46,6 +46,9 @@ func (h *handler) reportImported(f facts, p plan) error {
 		showLives(status, f)
 	})
 	h.written.note(f.cluster.Namespace+"/"+f.cluster.Name, updated)
+	if err == nil {
+		h.ended("")
+	}
 	return err
 }
 

@@ -52,19 +52,19 @@ func (h *handler) work(ctx context.Context, key string) error {
 	case confirm:
 		return h.reportHealthy(f)
 	case install:
-		return h.outcome(ctx, f, h.install(ctx, f, p))
+		return h.outcome(ctx, f, p.action, h.install(ctx, f, p))
 	case inspect:
-		return h.outcome(ctx, f, h.inspect(ctx, f, p))
+		return h.outcome(ctx, f, p.action, h.inspect(ctx, f, p))
 	case prune:
-		return h.outcome(ctx, f, h.prune(ctx, f))
+		return h.outcome(ctx, f, p.action, h.prune(ctx, f))
 	case teardown:
-		return h.outcome(ctx, f, h.teardown(ctx, f))
+		return h.outcome(ctx, f, p.action, h.teardown(ctx, f))
 	}
 	return nil
 }
 
 // outcome reports a failure, and returns it with what a foreign cluster said bounded, as it goes into the log as well.
-func (h *handler) outcome(ctx context.Context, f facts, err error) error {
+func (h *handler) outcome(ctx context.Context, f facts, done action, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -84,6 +84,9 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 	case ctx.Err() != nil:
 		return err // this hub stops, which says nothing of the cluster
 	}
+	if done == install || done == inspect {
+		h.ended(reason)
+	}
 	if statusErr := h.reportProblem(f, reason, message); statusErr != nil {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warnf("The failed import could not be reported: %v", statusErr)
 	}
@@ -96,6 +99,13 @@ func (h *handler) outcome(ctx context.Context, f facts, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %s", reason, said)
+}
+
+// ended tells whoever counts how an attempt ended.
+func (h *handler) ended(reason string) {
+	if h.Ended != nil {
+		h.Ended(reason)
+	}
 }
 
 // install puts the agent there: first its own import account, then the record of this import, by which the agent's
