@@ -217,13 +217,15 @@ func TestManyDebouncedEventsMakeOneRun(t *testing.T) {
 
 	const delay = 300 * time.Millisecond
 	enqueuer := Debounced(hub.Core.Secret(), delay)
+	began := time.Now()
 	for range 500 {
 		enqueuer.Enqueue("ns", "parent")
 	}
+	delays := int32(time.Since(began) / delay) // on a busy machine the events themselves may outlast a delay
 
 	require.Eventually(t, func() bool { return runs.Load() > 0 }, deadlineFor, 10*time.Millisecond)
 	time.Sleep(2 * delay) // the window in which a second run would come
-	assert.EqualValues(t, 1, runs.Load())
+	assert.LessOrEqual(t, runs.Load(), 1+delays)
 }
 
 // Enqueue of a controller counts as a failure and doubles the wait each time; without a success in between 15 of them
