@@ -16,6 +16,7 @@ import (
 const (
 	flagPending  = "pending"
 	flagReplace  = "replace"
+	flagKey      = "key"
 	flagReason   = "reason"
 	flagTakeBack = "take-back"
 	flagDryRun   = "dry-run"

@@ -234,3 +234,22 @@ func TestWhoMayNotDecideIsTold(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errOut, `writing status.approval of ClusterRegistration fleet-default/request-x: user "jane" cannot patch`)
 }
+
+func TestAnApprovalIsForTheKeyThatWasCompared(t *testing.T) {
+	h := newTestHub(t, "")
+	r := aRequest("fleet-default", "request-x", refusedFor(explain.ReasonWaitingForApproval, ""))
+	h.put("ClusterRegistration", r)
+	fingerprint, err := registration.Fingerprint(r.Spec.Identity.PublicKey)
+	require.NoError(t, err)
+	h.Reset()
+
+	code, _, errOut := typed("registration", "approve", "request-x", "--key", strings.Repeat("b", 32))
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errOut, fingerprint)
+	assert.Contains(t, errOut, "nothing was decided")
+	assert.Empty(t, h.Writes())
+
+	code, _, errOut = typed("registration", "approve", "request-x", "--key", fingerprint)
+	require.Zero(t, code, errOut)
+	assert.Len(t, h.Writes(), 1)
+}

@@ -41,9 +41,12 @@ func approveCommand() *cli.Command {
 		Usage:     "grant a request that waits for a person",
 		ArgsUsage: "NAME",
 		Description: "Shows what the request says of itself, and approves it. Where its Cluster is bound to another identity, --replace\n" +
-			"is needed: the Cluster is then bound to the identity of the request, and the agent that had it loses its access.\n\n" +
-			"   fleet registration approve --replace request-… -n fleet-default --reason 'node rebuilt'",
+			"is needed: the Cluster is then bound to the identity of the request, and the agent that had it loses its access.\n" +
+			"Compare the key first: --dry-run shows it, and the agent writes the fingerprint of its own into its log. With --key\n" +
+			"a request that came with another one is not approved.\n\n" +
+			"   fleet registration approve --replace request-… --key 1f2e… -n fleet-default --reason 'node rebuilt'",
 		Flags: append(decisionFlags(),
+			&cli.StringFlag{Name: flagKey, Usage: "approve only if this is the fingerprint of the request's key"},
 			&cli.BoolFlag{Name: flagReplace, Usage: "bind the Cluster to the identity of this request, in place of the one that it has"}),
 		Action: func(c *cli.Context) error {
 			if c.Bool(flagReplace) {
@@ -102,6 +105,10 @@ func (d *decider) run(o object) error {
 		return fmt.Errorf("%s %s: %w", kindRequest, o, err)
 	}
 	before := explain.NewRequest(r, cluster)
+	if key := d.cli.String(flagKey); key != "" && key != before.KeyFingerprint {
+		return fmt.Errorf("%s %s came with the key %s and not with the one of --%s; nothing was decided: deny it if nobody knows that key",
+			kindRequest, o, orNoKey(before.KeyFingerprint), flagKey)
+	}
 	if f, _ := form(d.cli); f == formTable {
 		if err := printDecided(d.cli.App.Writer, before, cluster); err != nil {
 			return err

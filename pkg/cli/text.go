@@ -2,8 +2,8 @@ package cli
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Bounds of what is shown of a text that somebody else wrote, in characters.
@@ -14,25 +14,8 @@ const (
 	maxError    = 4096
 )
 
-// printable is what may be shown on a terminal of a text that an agent, or who writes to a hub, chose freely. What a
-// terminal acts on instead of showing it, which could change what is read on other lines, becomes a question mark: control
-// characters, those that turn the direction of writing, invisible ones and what is no UTF-8. At most max characters are
-// shown.
-func printable(text string, max int) string {
-	var shown strings.Builder
-	count := 0
-	for _, r := range text {
-		if count++; count > max {
-			shown.WriteString("...")
-			break
-		}
-		if r == utf8.RuneError || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
-			r = '?'
-		}
-		shown.WriteRune(r)
-	}
-	return shown.String()
-}
+// printable is what may be shown on a terminal of a text that an agent, or who writes to a hub, chose freely.
+func printable(text string, max int) string { return registration.Shown(text, max) }
 
 // printableLines keeps the line breaks, of which errors that were joined have some.
 func printableLines(text string, max int) string {

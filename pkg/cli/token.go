@@ -16,7 +16,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/kube"
-	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 func tokenCommand() *cli.Command {
@@ -85,7 +85,7 @@ func newTokenRow(t *fleet.ClusterRegistrationToken, now time.Time) tokenRow {
 	if row.Expires == nil && t.Spec.TTL != nil && t.Spec.TTL.Duration > 0 && row.Created != nil { // the hub has not looked yet
 		row.Expires = &metav1.Time{Time: t.CreationTimestamp.Add(t.Spec.TTL.Duration).UTC()}
 	}
-	if cluster := importedBy(t); cluster != "" {
+	if cluster, _ := registration.MadeForCluster(t); cluster != "" {
 		row.ForCluster, row.Imports = cluster, true
 	}
 	ready := conditions.GetCondition(t.Status.Conditions, fleet.TokenConditionReady)
@@ -103,16 +103,6 @@ func newTokenRow(t *fleet.ClusterRegistrationToken, now time.Time) tokenRow {
 		row.State = ready.Reason
 	}
 	return row
-}
-
-// importedBy is the Cluster that the hub made a token for, empty for a person's.
-func importedBy(t *fleet.ClusterRegistrationToken) string {
-	for _, owner := range t.OwnerReferences {
-		if owner.Kind == kindCluster.name && t.Name == names.ImportToken(owner.Name) {
-			return owner.Name
-		}
-	}
-	return ""
 }
 
 // limits says in words for whom a token is good.
@@ -208,7 +198,7 @@ func deleteToken(c *cli.Context, h *hub, o object) error {
 		return fmt.Errorf("deleting %s %s: %w", kindToken, o, err)
 	}
 	text := "Its account ends within moments; agents that are registered are not touched."
-	if cluster := importedBy(token); cluster != "" {
+	if cluster, _ := registration.MadeForCluster(token); cluster != "" {
 		text = fmt.Sprintf("The hub makes another when it imports cluster %s again.", cluster)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "Deleted token %s. %s\n", o, text)

@@ -212,7 +212,7 @@ func TestTokensAreListed(t *testing.T) {
 	}))
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "a", notReady("SecretConflict")))
 	h.put("ClusterRegistrationToken", aToken("team-a", "import-token-edge-1", usable, func(t *fleet.ClusterRegistrationToken) {
-		t.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: "edge-1"}}
+		t.OwnerReferences = []metav1.OwnerReference{{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "Cluster", Name: "edge-1"}}
 	}))
 
 	code, out, errOut := typed("token", "list")

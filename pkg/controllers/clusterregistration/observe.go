@@ -38,7 +38,8 @@ func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
 	if in.token == nil {
 		return in, nil
 	}
-	in.tokenOwner = clusterOfToken(in.token)
+	_, owner := registration.MadeForCluster(in.token)
+	in.tokenOwner = string(owner)
 	if in.tokenSpent, err = h.tokenSpent(r, in.token); err != nil {
 		return in, err
 	}
@@ -152,14 +153,4 @@ func (h *handler) matched(r *fleet.ClusterRegistration, known []*fleet.Cluster) 
 // isReady says whether a grant may go into a namespace: it is the Cluster's, and it stays.
 func isReady(ns *corev1.Namespace, c *fleet.Cluster) bool {
 	return ns.DeletionTimestamp == nil && registration.IsPlaceOf(ns, c)
-}
-
-// clusterOfToken is the UID of the Cluster that the hub made a token for.
-func clusterOfToken(t *fleet.ClusterRegistrationToken) string {
-	for _, ref := range t.OwnerReferences {
-		if ref.Kind == "Cluster" && t.Name == names.ImportToken(ref.Name) {
-			return string(ref.UID)
-		}
-	}
-	return ""
 }

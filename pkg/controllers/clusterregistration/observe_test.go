@@ -49,13 +49,6 @@ func TestATokenThatIsBeingDeletedIsNone(t *testing.T) {
 	assert.Nil(t, in.token)
 }
 
-func TestATokenIsTheHubsOwnByOwnerAndName(t *testing.T) {
-	assert.Equal(t, edgeUID, clusterOfToken(token()))
-	assert.Empty(t, clusterOfToken(token(ofAPerson)))
-	assert.Empty(t, clusterOfToken(token(func(t *fleet.ClusterRegistrationToken) { t.Name = "shared" })), "the owner alone can be set by whoever makes a token")
-	assert.Empty(t, clusterOfToken(token(func(t *fleet.ClusterRegistrationToken) { t.OwnerReferences[0].Kind = "ConfigMap" })))
-}
-
 func TestAnImportAccountIsSpentByTheGrantOfAnotherRequestSinceItWasMade(t *testing.T) {
 	at := func(d time.Duration) change[*fleet.ClusterRegistration] {
 		return func(r *fleet.ClusterRegistration) { r.CreationTimestamp = metav1.NewTime(now.Add(d)) }

@@ -18,6 +18,7 @@ import (
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -148,7 +149,8 @@ func (h *handler) observeToken(in input, account *corev1.ServiceAccount) (input,
 	if err != nil || token == nil {
 		return in, err // it goes with the token
 	}
-	in.account, in.stays = account, !isMadeForCluster(token)
+	cluster, _ := registration.MadeForCluster(token)
+	in.account, in.stays = account, cluster == ""
 	secrets, err := h.Secrets.Cache().GetByIndex(secretsByAccount, account.Name)
 	if err != nil {
 		return in, fmt.Errorf("listing credentials: %w", err)
@@ -177,11 +179,4 @@ func (h *handler) tokenOf(owner names.OwnerRef) (*fleet.ClusterRegistrationToken
 		return nil, fmt.Errorf("reading token %s/%s: %w", owner.Namespace, owner.Name, err)
 	}
 	return token, nil
-}
-
-// isMadeForCluster says that the hub made a token, for one import.
-func isMadeForCluster(token *fleet.ClusterRegistrationToken) bool {
-	return slices.ContainsFunc(token.OwnerReferences, func(ref metav1.OwnerReference) bool {
-		return ref.Kind == "Cluster" && token.Name == names.ImportToken(ref.Name)
-	})
 }

@@ -126,7 +126,7 @@ func TestWhatDoesNotFitGoesIntoAnotherRole(t *testing.T) {
 }
 
 func TestTheHubsOwnTokenLeavesNoRoleBehind(t *testing.T) {
-	w := newWorld(metav1.OwnerReference{Kind: "Cluster", Name: "edge", UID: "cluster-uid"})
+	w := newWorld(metav1.OwnerReference{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "Cluster", Name: "edge", UID: "cluster-uid"})
 	w.token(names.ImportToken("edge"))
 	w.run(t)
 	assert.Zero(t, w.roles.Len(), "nothing waits yet")
