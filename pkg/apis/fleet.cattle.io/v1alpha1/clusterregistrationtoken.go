@@ -39,6 +39,8 @@ type ClusterRegistrationTokenSpec struct {
 	// +kubebuilder:validation:Minimum=1
 	MaxUses *int32 `json:"maxUses,omitempty"`
 	// The only Cluster that can be registered with the token.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be a name that a Cluster can have: lower case letters, digits, '-' and '.'"
 	ClusterName string `json:"clusterName,omitempty"`
 	// The only client IDs that can be registered with the token. There is no limit without any.
 	ClientIDs []string `json:"clientIDs,omitempty"`
