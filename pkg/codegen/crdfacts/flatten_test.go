@@ -71,10 +71,15 @@ func flags(schema map[string]any) []string {
 			flags = append(flags, flag)
 		}
 	}
-	for key, flag := range map[string]string{"pattern": "pattern", "x-kubernetes-validations": "CEL-duration"} {
-		if _, ok := schema[key]; ok {
-			flags = append(flags, flag)
+	if _, ok := schema["pattern"]; ok {
+		flags = append(flags, "pattern")
+	}
+	for _, validation := range array(schema, "x-kubernetes-validations") {
+		flag := "CEL-name"
+		if strings.Contains(validation.(map[string]any)["rule"].(string), "duration(") {
+			flag = "CEL-duration"
 		}
+		flags = append(flags, flag)
 	}
 	for _, key := range []string{"minLength", "maxLength", "maxItems", "minItems", "minimum", "maximum"} {
 		if value, ok := schema[key]; ok {
