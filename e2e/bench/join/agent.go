@@ -155,7 +155,7 @@ func (a *agent) send(ctx context.Context, client *hub.Client) error {
 
 // await asks for the credential until it is there, and reads the request now and then.
 func (a *agent) await(ctx context.Context, client *hub.Client) (registration.Credential, error) {
-	poll := pace.Backoff{First: pollFirst, Max: pollMax, Random: mathrand.Float64, Since: true}
+	poll := pace.Poll{First: pollFirst, Max: pollMax, Random: mathrand.Float64}
 	lookAt := time.Now().Add(lookEvery)
 	if err := pace.Sleep(ctx, clock.RealClock{}, poll.Next()); err != nil {
 		return registration.Credential{}, fmt.Errorf("credential for request %s: %w", a.outcome.Request, err)

@@ -22,20 +22,14 @@ func Jitter(d time.Duration, random Random) time.Duration {
 type Backoff struct {
 	First, Max time.Duration
 	Random     Random
-	// Since has the pauses end when twice the time has gone by since the first began, after 20, 40, 80 ms and so on, so
-	// that what comes in the meantime has never waited for longer than it took: the first pause comes twice.
-	Since bool
 
 	steps int
 }
 
 // Next is the next pause, with jitter.
 func (b *Backoff) Next() time.Duration {
-	pause, doublings := b.First, b.steps
-	if b.Since {
-		doublings--
-	}
-	for i := 0; i < doublings && pause < b.Max; i++ {
+	pause := b.First
+	for i := 0; i < b.steps && pause < b.Max; i++ {
 		pause *= 2
 	}
 	b.steps++

@@ -26,19 +26,23 @@ func TestBackoffDoublesUpToItsMaximum(t *testing.T) {
 	assert.Equal(t, 20*time.Millisecond, b.Next())
 }
 
-func TestPausesEndAtTwiceTheTimeSinceTheFirst(t *testing.T) {
-	b := Backoff{First: 20 * time.Millisecond, Max: 2 * time.Second, Random: middle, Since: true}
+func TestAPollEndsHalfAsLateAsItTook(t *testing.T) {
+	p := Poll{First: 20 * time.Millisecond, Max: 2 * time.Second, Random: middle}
 	var at time.Duration
 	var got []time.Duration
-	for range 8 {
-		at += b.Next()
-		got = append(got, at)
+	for range 12 {
+		at += p.Next()
+		got = append(got, at.Truncate(time.Millisecond))
 	}
-	assert.Equal(t, []time.Duration{
-		20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond, 160 * time.Millisecond, 320 * time.Millisecond,
-		640 * time.Millisecond, 1280 * time.Millisecond, 2560 * time.Millisecond,
-	}, got)
-	assert.Equal(t, 2*time.Second, b.Next())
+	var want []time.Duration
+	for _, ms := range []int{20, 40, 60, 90, 135, 202, 303, 455, 683, 1025, 1537, 2306} {
+		want = append(want, time.Duration(ms)*time.Millisecond)
+	}
+	assert.Equal(t, want, got)
+	for range 3 {
+		p.Next()
+	}
+	assert.Equal(t, 2*time.Second, p.Next())
 }
 
 func TestJitterIsAFifthEitherWay(t *testing.T) {

@@ -36,7 +36,7 @@ func (h *handshake) newWait(a attempt) *wait {
 func (w *wait) credential(ctx context.Context) (registration.Credential, error) {
 	namespace := w.order.SystemRegistrationNamespace
 	name := names.CredentialSecret(w.order.clientID, w.attempt.ClientRandom)
-	poll := pace.Backoff{First: w.pace.PollFirst, Max: w.pace.PollMax, Random: w.random, Since: true}
+	poll := pace.Poll{First: w.pace.PollFirst, Max: w.pace.PollMax, Random: w.random}
 	retry := w.backoff()
 	if err := pace.Sleep(ctx, w.clock, poll.Next()); err != nil { // nobody grants faster than that
 		return registration.Credential{}, err
