@@ -77,7 +77,7 @@ func TestADecisionIsWrittenAfterItWasShown(t *testing.T) {
 	}{
 		"approve": {explain.ReasonWaitingForApproval, "approve request-x", fleet.RegistrationApproval{Decision: "approve", By: "jane"}, "Approved by jane."},
 		"replace": {explain.ReasonIdentityConflict, "approve request-x --replace --reason rebuilt", fleet.RegistrationApproval{Decision: "replace", By: "jane", Reason: "rebuilt"}, "the old agent loses its access"},
-		"deny":    {explain.ReasonIdentityConflict, "deny --reason=stranger request-x", fleet.RegistrationApproval{Decision: "deny", By: "jane", Reason: "stranger"}, "Denied by jane."},
+		"deny":    {explain.ReasonIdentityConflict, "deny --reason=stranger request-x", fleet.RegistrationApproval{Decision: "deny", By: "jane", Reason: "stranger"}, "Denied by jane. The request gets nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTestHub(t, "")
@@ -165,15 +165,30 @@ func TestADryRunDecidesNothing(t *testing.T) {
 	h.put("ClusterRegistration", aRequest("fleet-default", "request-x", refusedFor(explain.ReasonWaitingForApproval, "")))
 	code, out, errOut := typed("registration", "approve", "request-x", "--dry-run")
 	require.Zero(t, code, errOut)
-	assert.Contains(t, out, "Nothing was written")
+	assert.Contains(t, out, "Nothing was written. Without --dry-run: Approved by jane. The hub grants the request")
 	assert.Empty(t, h.Writes())
+}
+
+// A merge patch keeps what it does not name.
+func TestADecisionTakesNothingOverFromAnEarlierOne(t *testing.T) {
+	h := newTestHub(t, "")
+	h.put("ClusterRegistration", aRequest("fleet-default", "request-x", refusedFor(explain.ReasonDenied, ""), func(r *fleet.ClusterRegistration) {
+		r.Status.Approval = &fleet.RegistrationApproval{Decision: "deny", By: "joe", Reason: "nobody knows this machine"}
+	}))
+	code, _, errOut := typed("registration", "approve", "request-x")
+	require.Zero(t, code, errOut)
+	approval := stored[fleet.ClusterRegistration](h, "ClusterRegistration", "fleet-default", "request-x").Status.Approval
+	assert.Equal(t, "approve", approval.Decision)
+	assert.Equal(t, "jane", approval.By)
+	assert.Empty(t, approval.Reason)
 }
 
 func TestWhatWasGrantedIsTakenBackOnRequest(t *testing.T) {
 	h := newTestHub(t, "")
 	h.put("ClusterRegistration", aRequest("fleet-default", "request-x", grantedFor("edge-1")))
-	code, _, errOut := typed("registration", "deny", "request-x", "--take-back")
+	code, out, errOut := typed("registration", "deny", "request-x", "--take-back")
 	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "takes back what the request was granted")
 	assert.Equal(t, "deny", stored[fleet.ClusterRegistration](h, "ClusterRegistration", "fleet-default", "request-x").Status.Approval.Decision)
 }
 

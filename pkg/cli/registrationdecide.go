@@ -114,17 +114,17 @@ func (d *decider) run(o object) error {
 			return err
 		}
 	}
-	if d.cli.Bool(flagDryRun) {
-		return d.done(before, "Nothing was written: this is what would be decided.")
-	}
 	approval := &fleet.RegistrationApproval{
 		Decision: d.decision, By: whoAmI(ctx, d.hub), Reason: d.why, Time: &metav1.Time{Time: time.Now().UTC().Truncate(time.Second)},
+	}
+	if d.cli.Bool(flagDryRun) {
+		return d.done(before, "Nothing was written. Without --"+flagDryRun+": "+decidedText(approval, r.Status.Granted))
 	}
 	written, err := d.write(r, approval)
 	if err != nil {
 		return err
 	}
-	return d.done(explain.NewRequest(written, cluster), decidedText(approval))
+	return d.done(explain.NewRequest(written, cluster), decidedText(approval, r.Status.Granted))
 }
 
 func (d *decider) done(request explain.Request, text string) error {
@@ -141,7 +141,7 @@ func (d *decider) write(r *fleet.ClusterRegistration, approval *fleet.Registrati
 	for range attempts {
 		patch, err := json.Marshal(map[string]any{
 			"metadata": map[string]any{"resourceVersion": r.ResourceVersion, "uid": r.UID},
-			"status":   map[string]any{"approval": approval},
+			"status":   map[string]any{"approval": whole(approval)},
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", kindRequest, name, err)
@@ -164,6 +164,16 @@ func (d *decider) write(r *fleet.ClusterRegistration, approval *fleet.Registrati
 		r = now
 	}
 	return nil, fmt.Errorf("%s %s has changed since it was shown: look at it again and repeat the decision", kindRequest, name)
+}
+
+// whole is a decision with all its fields, null where there is none: a field that a merge patch leaves out keeps what an
+// earlier decision had.
+func whole(a *fleet.RegistrationApproval) map[string]any {
+	fields := map[string]any{"decision": a.Decision, "by": a.By, "reason": nil, "time": a.Time}
+	if a.Reason != "" {
+		fields["reason"] = a.Reason
+	}
+	return fields
 }
 
 // sameBasis says whether a decision about one state of a request is a decision about the other.
@@ -226,11 +236,15 @@ func orNoKey(fingerprint string) string {
 	return fingerprint
 }
 
-func decidedText(a *fleet.RegistrationApproval) string {
+// decidedText says what a decision brings about; granted is what the request was before.
+func decidedText(a *fleet.RegistrationApproval, granted bool) string {
 	said := map[string]string{
 		explain.Approve: "Approved by %s. The hub grants the request, and its agent registers within seconds.",
 		explain.Replace: "Approved with --replace by %s. The Cluster is bound to the key of this request; the old agent loses its access at the first heartbeat of the new one.",
-		explain.Deny:    "Denied by %s. The hub takes back what the request may have been granted.",
+		explain.Deny:    "Denied by %s. The request gets nothing, and an agent that its Cluster has is not touched.",
 	}[a.Decision]
+	if granted && a.Decision == explain.Deny {
+		said = "Denied by %s. The hub takes back what the request was granted; its agent loses its access."
+	}
 	return fmt.Sprintf(said, a.By)
 }

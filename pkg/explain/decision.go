@@ -32,6 +32,9 @@ func CheckDecision(r *fleet.ClusterRegistration, cluster *fleet.Cluster, decisio
 }
 
 func checkDenial(r *fleet.ClusterRegistration, takeBack bool) error {
+	if takeBack && !r.Status.Granted {
+		return errors.New("it is not granted, and there is nothing to take back: leave --take-back out")
+	}
 	if r.Status.Granted && !takeBack {
 		return fmt.Errorf("it is granted already, for cluster %s; to deny it takes away what its agent works with: add --take-back if that is meant", r.Status.ClusterName)
 	}

@@ -27,6 +27,8 @@ func decided(decision string) func(*fleet.ClusterRegistration) {
 	}
 }
 
+func matched(r *fleet.ClusterRegistration) { r.Status.ClusterName = "edge-1" }
+
 func dying(r *fleet.ClusterRegistration) { r.DeletionTimestamp = when(time.Hour) }
 
 // bound is a Cluster that is bound to the key one.
@@ -55,6 +57,9 @@ func TestDecisionsWithoutSenseAreRefused(t *testing.T) {
 		"replace in a conflict":               {conflicting, bound(), Replace, false, ""},
 		"replace, unknown cluster":            {conflicting, nil, Replace, false, ""},
 		"replace what does not conflict":      {request(refused(ReasonWaitingForApproval)), bound(), Replace, false, "leave --replace out"},
+		"replace, never matched":              {request(refused(ReasonDenied), decided(Deny)), nil, Replace, false, "leave --replace out"},
+		"replace, Cluster not readable":       {request(matched, anotherKey, refused(ReasonDenied), decided(Deny)), nil, Replace, false, ""},
+		"take back what is not granted":       {request(refused(ReasonWaitingForApproval)), nil, Deny, true, "leave --take-back out"},
 		"replace an unreadable pin":           {conflicting, bound("{"), Replace, false, "annotation fleet.cattle.io/identity cannot be read"},
 		"deny in a conflict":                  {conflicting, bound(), Deny, false, ""},
 		"deny anything refused":               {request(refused("TokenUnknown")), nil, Deny, false, ""},

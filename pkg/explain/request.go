@@ -91,7 +91,7 @@ func commands(r *fleet.ClusterRegistration, cluster *fleet.Cluster, reason strin
 		return fmt.Sprintf("fleet registration %s %s -n %s", what, r.Name, r.Namespace)
 	}
 	approve := verb("approve")
-	if conflicts, known := conflict(r, cluster); conflicts || !known && reason == ReasonIdentityConflict {
+	if conflicts, _ := conflict(r, cluster); conflicts || cluster == nil && reason == ReasonIdentityConflict {
 		approve = verb("approve --replace")
 	}
 	switch {
@@ -106,10 +106,10 @@ func commands(r *fleet.ClusterRegistration, cluster *fleet.Cluster, reason strin
 }
 
 // conflict says whether a request brings another identity than the one that its cluster is bound to; known is false where
-// the cluster cannot tell.
+// the cluster cannot be read. A request that was never matched to a cluster conflicts with none.
 func conflict(r *fleet.ClusterRegistration, cluster *fleet.Cluster) (conflicts, known bool) {
 	if cluster == nil {
-		return false, false
+		return false, r.Status.ClusterName == ""
 	}
 	pin, err := registration.PinOf(cluster.Annotations)
 	if err != nil {

@@ -114,7 +114,7 @@ func decide(in input) decision {
 		return decision{outcome: skip}
 	}
 	if denied(r) {
-		return decision{outcome: revoke, reason: reasonDenied, message: deniedMessage(r)}
+		return decision{outcome: revoke, reason: reasonDenied, message: deniedMessage(in)}
 	}
 	cluster, d := findCluster(in)
 	if r.Status.Granted {

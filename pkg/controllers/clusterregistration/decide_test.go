@@ -65,6 +65,7 @@ func TestARequestIsAnsweredByWhatIsKnown(t *testing.T) {
 		"another manager has it":   {asked(request(func(r *fleet.ClusterRegistration) { r.Labels[names.ClusterManagementLabel] = "x" })), skip, "", ""},
 		"it is malformed":          {asked(request(func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = "" })), refuse, "InvalidRequest", "clientRandom"},
 		"denied":                   {asked(request(decidedBy("deny"))), revoke, "Denied", "by ann: because; to let it in after all, `fleet registration approve request-1 -n fleet-default`"},
+		"denied in a conflict":     {asked(request(decidedBy("deny"), withKey(agentKey, "uid-elsewhere")), toCluster(cluster(importedWith(importUID, downUID)))), revoke, "Denied", "`fleet registration approve --replace request-1 -n fleet-default`"},
 		"denied after the grant":   {asked(request(granted, decidedBy("deny"))), revoke, "Denied", "ann"},
 		"its token is gone":        {asked(request(), func(in *input) { in.token = nil }), refuse, "TokenUnknown", "import-token-edge"},
 		"it names no token":        {asked(request(func(r *fleet.ClusterRegistration) { r.Labels = nil }), func(in *input) { in.token = nil }), refuse, "TokenUnknown", "label fleet.cattle.io/registration-token"},

@@ -20,7 +20,9 @@ func verb(what string, r *fleet.ClusterRegistration) string {
 	return fmt.Sprintf("`fleet registration %s %s -n %s`", what, r.Name, r.Namespace)
 }
 
-func deniedMessage(r *fleet.ClusterRegistration) string {
+// deniedMessage names the command that overrules the denial, as it has to be typed.
+func deniedMessage(in input) string {
+	r := in.request
 	by, why := registration.Printable(r.Status.Approval.By, maxPerson), registration.Printable(r.Status.Approval.Reason, maxWords)
 	message := "denied (status.approval)"
 	if by != "" {
@@ -29,7 +31,13 @@ func deniedMessage(r *fleet.ClusterRegistration) string {
 	if why != "" {
 		message += ": " + why
 	}
-	return message + "; to let it in after all, " + verb("approve", r)
+	approve := "approve"
+	if cluster, _ := findCluster(in); cluster != nil {
+		if _, d := decidePin(in, cluster); d != nil && d.reason == reasonIdentityConflict {
+			approve = "approve --replace"
+		}
+	}
+	return message + "; to let it in after all, " + verb(approve, r)
 }
 
 func unknownToken(name, workspace string) string {
