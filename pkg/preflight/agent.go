@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,7 +28,11 @@ type resident struct {
 }
 
 // thisHub is what is known of the hub that the cluster is to join.
-type thisHub struct{ address, uid string }
+type thisHub struct {
+	address, uid string
+	// gone says of a Cluster, as workspace/name, that the hub was asked and has it no more.
+	gone map[string]bool
+}
 
 // owns says whether an agent is this hub's, as far as that can be seen.
 func (h thisHub) owns(r resident) bool {
@@ -37,16 +42,34 @@ func (h thisHub) owns(r resident) bool {
 	return h.address != "" && sameAddress(r.hub(), h.address)
 }
 
+// unknown says that nothing is known by which its agents could be told from those of others.
+func (h thisHub) unknown() bool { return h.address == "" && h.uid == "" }
+
+// joiner is what is to join.
+type joiner struct {
+	// uid is that of the cluster's namespace kube-system, empty where that may not be read.
+	uid string
+	// sameServer says that it has the address of the hub.
+	sameServer bool
+	// chart says that it joins by a token and the chart, not by its kubeconfig.
+	chart bool
+}
+
+// isHub says whether what is to join is a hub: this one, or one that has imported itself.
+func (j joiner) isHub(hub thisHub, found []resident) bool {
+	if j.sameServer || j.uid != "" && j.uid == hub.uid {
+		return true
+	}
+	return j.uid != "" && slices.ContainsFunc(found, func(r resident) bool { return r.marked && r.mark.Hub == j.uid })
+}
+
 // decideAgents judges the agents that are on a cluster.
-func decideAgents(found []resident, err error, hub thisHub) finding {
+func decideAgents(found []resident, err error, hub thisHub, j joiner) finding {
 	if err != nil {
 		if apierrors.IsForbidden(err) {
 			return skip("the account may not look")
 		}
 		return doubt("it could not be looked for: "+word(timedOut(err).Error()), "Look for Deployment "+names.AgentDeployment+" on the cluster.")
-	}
-	if len(found) == 0 {
-		return fine("there is none")
 	}
 	var lines []string
 	ours := true
@@ -55,10 +78,41 @@ func decideAgents(found []resident, err error, hub thisHub) finding {
 		ours = ours && hub.owns(r)
 	}
 	text := strings.Join(lines, "; ")
-	if ours {
-		return fine(text + ": it is this hub's, and joins anew")
+	switch {
+	case j.isHub(hub, found):
+		return doubt(strings.TrimSuffix("this cluster is a hub itself; "+text, "; "),
+			"Give the kubeconfig of another cluster: a hub makes a Cluster of itself, "+names.DefaultLocalWorkspace+"/"+names.LocalCluster+" (bootstrap.enabled of its chart).")
+	case len(found) == 0:
+		return fine("there is none")
+	case !ours && hub.unknown():
+		return doubt(text, "Give --kubeconfig of the hub that is to have the cluster: only then can its own agent be told from another hub's.")
+	case !ours:
+		return doubt(text, "An agent reports to one hub. To bring the cluster here, follow docs/operations.md, Move a cluster to another hub.")
 	}
-	return doubt(text, "Is it another hub's, delete or revoke its Cluster there first (docs/operations.md, Move a cluster to another hub), since an agent reports to one hub.")
+	if already := clustersOf(found, hub); len(already) > 0 && !j.chart {
+		return doubt(text+": it is already Cluster "+strings.Join(already, ", ")+" of this hub",
+			"Nothing needs to be done for that Cluster itself. As another Cluster it would be blocked (AgentNamespaceTaken) or take the agent away: delete the first one before.")
+	}
+	return fine(text + ": it is this hub's, and joins anew")
+}
+
+// clustersOf are the Clusters of a hub that agents on a cluster belong to, without those that are gone.
+func clustersOf(found []resident, hub thisHub) []string {
+	var out []string
+	for _, r := range found {
+		if name := r.cluster(); name != "" && !hub.gone[name] && !slices.Contains(out, word(name)) {
+			out = append(out, word(name))
+		}
+	}
+	return out
+}
+
+// cluster is the Cluster that an agent belongs to, as workspace/name, empty where that cannot be seen.
+func (r resident) cluster() string {
+	if r.mark.Name != "" {
+		return r.mark.Namespace + "/" + r.mark.Name
+	}
+	return r.as
 }
 
 // hub is the address of the hub that an agent belongs to, or will.

@@ -20,7 +20,7 @@ var clusterWords = wording{
 }
 
 // checkCluster looks at the cluster that the chart fleet-agent is to be installed on, with the account of whoever installs.
-func checkCluster(ctx context.Context, l *ledger, b registration.Bootstrap, o Options) {
+func checkCluster(ctx context.Context, l *ledger, b registration.Bootstrap, more agentValues, o Options) {
 	if o.Other == nil {
 		l.record(CheckCluster, skip("not looked at: give --kubeconfig or --context of the cluster that is to join"))
 		return
@@ -53,8 +53,11 @@ func checkCluster(ctx context.Context, l *ledger, b registration.Bootstrap, o Op
 	l.after(CheckClusterVersion, answered, func() finding { return decideVersion(t.body) })
 	l.after(CheckClusterAgent, asked, func() finding {
 		found, err := c.residents(ctx, namespace)
-		return decideAgents(found, err, thisHub{address: b.APIServerURL})
+		return decideAgents(found, err, thisHub{address: b.APIServerURL}, joiner{
+			uid: c.systemUID(ctx), sameServer: sameAddress(o.Other.Host, b.APIServerURL), chart: true,
+		})
 	})
+	l.after(CheckClusterObjects, asked, func() finding { return decideInTheWay(c.inTheWay(ctx, namespace, more.ExistingSecret == "")) })
 }
 
 func decideClusterAnswer(t trip) finding {
@@ -65,6 +68,15 @@ func decideClusterAnswer(t trip) finding {
 		return failure("the cluster gave no answer", "Give a kubeconfig with which kubectl get nodes works from here.")
 	}
 	return failure("the cluster cannot be asked: "+word(netText(t.err)), "Give a kubeconfig with which kubectl get nodes works from here.")
+}
+
+// systemUID is the UID of the cluster's namespace kube-system, empty where it is not told.
+func (c *caller) systemUID(ctx context.Context) string {
+	ns, err := c.namespace(ctx, metav1.NamespaceSystem)
+	if err != nil {
+		return ""
+	}
+	return string(ns.UID)
 }
 
 func (c *caller) namespace(ctx context.Context, name string) (*corev1.Namespace, error) {

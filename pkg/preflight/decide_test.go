@@ -141,6 +141,7 @@ func TestTheHubIsAskedForItsSettings(t *testing.T) {
 func TestWhoseAgentItIs(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{}, "x", errors.New("no"))
 	mark := registration.AgentOwner{Hub: "hub-uid", Cluster: "c", Namespace: "ws", Name: "edge"}
+	oursAs := resident{namespace: "a", runs: true, reportsTo: "https://hub", as: "ws/edge"}
 	ours, theirs := resident{namespace: "a", runs: true, reportsTo: "https://hub/"}, resident{namespace: "b", reportsTo: "https://other", as: "x/y"}
 	for title, test := range map[string]struct {
 		found []resident
@@ -153,18 +154,45 @@ func TestWhoseAgentItIs(t *testing.T) {
 		"may not look":             {nil, forbidden, thisHub{}, Skipped, "may not look"},
 		"no answer":                {nil, errNoAnswer, thisHub{}, Warning, "no answer in time"},
 		"one, of a hub unknown":    {[]resident{ours}, nil, thisHub{}, Warning, "namespace a"},
+		"one, of another hub":      {[]resident{theirs}, nil, thisHub{address: "https://hub"}, Warning, "namespace b"},
 		"ours":                     {[]resident{ours}, nil, thisHub{address: "https://HUB:443"}, OK, "this hub's"},
+		"ours, as a Cluster":       {[]resident{oursAs}, nil, thisHub{address: "https://hub"}, Warning, "is already Cluster ws/edge of this hub"},
 		"ours and another's":       {[]resident{ours, theirs}, nil, thisHub{address: "https://hub"}, Warning, "reports to https://other as x/y"},
 		"one that is told to join": {[]resident{{namespace: "a", reportsTo: "https://other", joins: "https://hub"}}, nil, thisHub{address: "https://hub"}, OK, "is to join https://hub"},
-		"marked as ours":           {[]resident{{namespace: "a", marked: true, mark: mark}}, nil, thisHub{address: "https://moved", uid: "hub-uid"}, OK, "Cluster ws/edge"},
-		"marked as another's":      {[]resident{{namespace: "a", runs: true, reportsTo: "https://hub", marked: true, mark: mark}}, nil, thisHub{address: "https://hub", uid: "my-uid"}, Warning, "hub-uid"},
-		"marked and unreadable":    {[]resident{{namespace: "a", marked: true}}, nil, thisHub{uid: "my-uid"}, Warning, "cannot be read"},
-		"secrets out of reach":     {[]resident{{namespace: "a", runs: true, unread: true, by: "a hub"}}, nil, thisHub{address: "https://hub"}, Warning, "may not be read"},
+		"marked as ours":           {[]resident{{namespace: "a", marked: true, mark: mark}}, nil, thisHub{address: "https://moved", uid: "hub-uid"}, Warning, "is already Cluster ws/edge of this hub"},
+		"marked as one that is gone": {[]resident{{namespace: "a", marked: true, mark: mark}}, nil,
+			thisHub{uid: "hub-uid", gone: map[string]bool{"ws/edge": true}}, OK, "joins anew"},
+		"marked as another's":   {[]resident{{namespace: "a", runs: true, reportsTo: "https://hub", marked: true, mark: mark}}, nil, thisHub{address: "https://hub", uid: "my-uid"}, Warning, "hub-uid"},
+		"marked and unreadable": {[]resident{{namespace: "a", marked: true}}, nil, thisHub{uid: "my-uid"}, Warning, "cannot be read"},
+		"secrets out of reach":  {[]resident{{namespace: "a", runs: true, unread: true, by: "a hub"}}, nil, thisHub{address: "https://hub"}, Warning, "may not be read"},
 	} {
-		f := decideAgents(test.found, test.err, test.hub)
+		f := decideAgents(test.found, test.err, test.hub, joiner{uid: "edge-uid"})
 		assert.Equal(t, test.want, f.result, "%s: %+v", title, f)
 		assert.Contains(t, f.found, test.says, title)
 	}
+}
+
+// What cannot be told without the hub is not called another's.
+func TestAnAgentOfAnUnknownHubLeadsToTheQuestionWhoseItIs(t *testing.T) {
+	agent := []resident{{namespace: "a", runs: true, reportsTo: "https://hub", as: "ws/edge"}}
+	assert.Contains(t, decideAgents(agent, nil, thisHub{}, joiner{}).remedy, "--kubeconfig of the hub")
+	assert.Contains(t, decideAgents(agent, nil, thisHub{address: "https://other"}, joiner{}).remedy, "Move a cluster to another hub")
+	assert.Equal(t, OK, decideAgents(agent, nil, thisHub{address: "https://hub"}, joiner{chart: true}).result, "a chart is given a new token")
+}
+
+// A hub joins itself: its own kubeconfig is not that of another cluster.
+func TestAHubIsKnownByItsOwnKubeconfig(t *testing.T) {
+	marked := []resident{{namespace: "a", runs: true, marked: true, mark: registration.AgentOwner{Hub: "uid", Cluster: "c", Namespace: "fleet-local", Name: "local"}}}
+	for title, f := range map[string]finding{
+		"without an agent":   decideAgents(nil, nil, thisHub{uid: "uid"}, joiner{uid: "uid"}),
+		"by its mark":        decideAgents(marked, nil, thisHub{}, joiner{uid: "uid"}),
+		"by its address":     decideAgents(nil, nil, thisHub{}, joiner{sameServer: true, chart: true}),
+		"with all knowledge": decideAgents(marked, nil, thisHub{uid: "uid", address: "https://hub"}, joiner{uid: "uid"}),
+	} {
+		assert.Equal(t, Warning, f.result, title)
+		assert.Contains(t, f.found, "is a hub itself", title)
+	}
+	assert.Equal(t, OK, decideAgents(nil, nil, thisHub{}, joiner{}).result, "two UIDs that are unknown are not the same")
 }
 
 // Every kind that an import applies is among what is asked for.

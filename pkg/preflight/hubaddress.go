@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -63,10 +65,44 @@ func settingsOfHub(ctx context.Context, o Options) hubSettings {
 	return s
 }
 
+// goneClusters asks a hub which of the Clusters that agents belong to it has no more. What it does not tell counts as there.
+func goneClusters(ctx context.Context, o Options, uid string, found []resident) map[string]bool {
+	gone := map[string]bool{}
+	if o.Other == nil || uid == "" {
+		return gone
+	}
+	c, err := newCaller(o.Other, o.StepLimit)
+	if err != nil {
+		return gone
+	}
+	defer c.close()
+	for _, r := range found {
+		if r.marked && r.mark.Hub == uid && r.mark.Name != "" {
+			gone[r.cluster()] = c.lacksCluster(ctx, r.mark)
+		}
+	}
+	return gone
+}
+
+// lacksCluster says whether a hub answers that it does not have a Cluster, by its UID.
+func (c *caller) lacksCluster(ctx context.Context, mark registration.AgentOwner) bool {
+	raw, err := ask(ctx, c, func(ctx context.Context) ([]byte, error) {
+		return c.clients.Discovery().RESTClient().Get().
+			AbsPath("/apis", fleet.SchemeGroupVersion.Group, fleet.SchemeGroupVersion.Version, "namespaces", mark.Namespace, "clusters", mark.Name).
+			Do(ctx).Raw()
+	})
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	var object metav1.PartialObjectMetadata
+	return json.Unmarshal(raw, &object) == nil && object.UID != "" && string(object.UID) != mark.Cluster
+}
+
 // decideHubAddress says whether agents of an imported cluster will be told where the hub is: by keys of the kubeconfig's
 // Secret, or else by the hub's configuration, each for itself.
 func decideHubAddress(in Input, hub hubSettings) finding {
 	const keys = "Set apiServerURL (and apiServerCA) of the hub's chart fleet, or the keys apiServerURL and apiServerCA in the kubeconfig Secret."
+	const giveHub = "give --kubeconfig of the hub to have that looked at (KUBECONFIG is not taken for it), and its agentTLSMode with it"
 	own := strings.TrimSpace(in.ServerURL)
 	switch {
 	case hub.err != nil:
@@ -74,9 +110,9 @@ func decideHubAddress(in Input, hub hubSettings) finding {
 	case hub.asked && hub.mode != config.TLSStrict && hub.mode != config.TLSSystemStore:
 		return failure(fmt.Sprintf("agentTLSMode %q of the hub's configuration is none of %q and %q", word(hub.mode), config.TLSStrict, config.TLSSystemStore), "Correct agentTLSMode of the hub's chart fleet.")
 	case own == "" && !hub.asked && in.FromSecret:
-		return skip("the Secret has no key apiServerURL, which is needed only if the hub's configuration has no apiServerURL; give --kubeconfig of the hub to have that looked at")
+		return skip("the Secret has no key apiServerURL, which is needed only if the hub's configuration has no apiServerURL; " + giveHub)
 	case own == "" && !hub.asked:
-		return skip("agents need it from the hub's configuration (apiServerURL), or from key apiServerURL of the kubeconfig Secret; give --kubeconfig of the hub to have that looked at")
+		return skip("agents need it from the hub's configuration (apiServerURL), or from key apiServerURL of the kubeconfig Secret; " + giveHub)
 	case own == "" && hub.url == "":
 		return failure("no address of the hub is known for agents: its configuration has no apiServerURL, so key apiServerURL of the kubeconfig Secret is required", keys)
 	}

@@ -32,7 +32,8 @@ func checkKubeconfig(ctx context.Context, in Input, o Options) Report {
 	})
 	l.after(CheckAgent, asked, func() finding {
 		found, err := c.residents(ctx, namespace)
-		return decideAgents(found, err, thisHub{address: cmp.Or(in.ServerURL, hub.url), uid: hub.uid})
+		this := thisHub{address: cmp.Or(in.ServerURL, hub.url), uid: hub.uid, gone: goneClusters(ctx, o, hub.uid, found)}
+		return decideAgents(found, err, this, joiner{uid: c.systemUID(ctx)})
 	})
 	l.record(CheckHubAddress, decideHubAddress(in, hub))
 	return l.report

@@ -91,4 +91,5 @@ const (
 	CheckClusterPermissions    = "cluster.permissions"
 	CheckClusterVersion        = "cluster.version"
 	CheckClusterAgent          = "cluster.agent"
+	CheckClusterObjects        = "cluster.objects"
 )

@@ -20,7 +20,7 @@ import (
 func checkValues(ctx context.Context, in Input, o Options) Report {
 	l := newLedger(KindValues)
 	w := &way{words: valuesWords, kind: byToken}
-	bootstrap := w.readValues(l, in, o)
+	bootstrap, more := w.readValues(l, in, o)
 
 	c, t := w.visit(ctx, l, o)
 	if c != nil {
@@ -33,12 +33,12 @@ func checkValues(ctx context.Context, in Input, o Options) Report {
 		return decideRegistrar(allowed{refused: lacks, err: err}, bootstrap.ClusterNamespace)
 	})
 	l.after(CheckVersion, []string{CheckAnswer}, func() finding { return decideVersion(t.body) })
-	checkCluster(ctx, l, bootstrap, o)
+	checkCluster(ctx, l, bootstrap, more, o)
 	return l.report
 }
 
 // readValues records what the values themselves are worth.
-func (w *way) readValues(l *ledger, in Input, o Options) registration.Bootstrap {
+func (w *way) readValues(l *ledger, in Input, o Options) (registration.Bootstrap, agentValues) {
 	more, moreErr := parseAgentValues(in.Document)
 	bootstrap, err := registration.ParseValues(in.Document)
 	l.hide(bootstrap.Token)
@@ -53,7 +53,7 @@ func (w *way) readValues(l *ledger, in Input, o Options) registration.Bootstrap 
 	if f.result == Failed {
 		l.record(CheckInput, f)
 		l.after(CheckCA, []string{CheckInput}, nil)
-		return bootstrap
+		return bootstrap, more
 	}
 	ca := w.decideCA(o)
 	around, choice := more.surroundings(hub)
@@ -64,7 +64,7 @@ func (w *way) readValues(l *ledger, in Input, o Options) registration.Bootstrap 
 	}
 	l.record(CheckInput, f)
 	l.record(CheckCA, ca)
-	return bootstrap
+	return bootstrap, more
 }
 
 func decideValues(b registration.Bootstrap, err, moreErr error, more agentValues) finding {

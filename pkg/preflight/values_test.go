@@ -11,10 +11,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // isHub gives a server the kinds of a hub.
@@ -35,14 +39,14 @@ func TestGoodValuesPass(t *testing.T) {
 	assert.Empty(t, results(report))
 	assert.Equal(t, KindValues, report.Input)
 	assert.Equal(t, server.URL, report.Address)
-	var names []string
+	var made []string
 	for _, c := range report.Checks {
-		names = append(names, c.Name)
+		made = append(made, c.Name)
 	}
 	assert.Equal(t, []string{
 		CheckInput, CheckCA, CheckProxy, CheckDNS, CheckConnect, CheckTLS, CheckAnswer, CheckClock, CheckToken,
 		CheckAuthentication, CheckHub, CheckPermissions, CheckVersion, CheckCluster,
-	}, names)
+	}, made)
 	assert.Contains(t, check(t, report, CheckToken).Found, "cattle-fleet-clusters-system:edge")
 	assert.Equal(t, Skipped, check(t, report, CheckCluster).Result)
 	server.requests.Range(func(key, _ any) bool {
@@ -125,6 +129,14 @@ func TestTheClusterThatIsToJoinIsLookedAtToo(t *testing.T) {
 		"an old cluster":    {func(a *api) { a.version = `{"major":"1","minor":"29+","gitVersion":"v1.29.3-eks"}` }, map[string]Result{CheckClusterVersion: Failed}, CheckClusterVersion, "v1.29.3-eks"},
 		"another's agent":   {agent("https://other.example.com"), map[string]Result{CheckClusterAgent: Warning}, CheckClusterAgent, "reports to https://other.example.com as ws/edge"},
 		"our agent":         {agent(hub.URL + "/"), map[string]Result{}, CheckClusterAgent, "this hub's"},
+		"what an import left": {func(a *api) {
+			a.objects["/apis/networking.k8s.io/v1/namespaces/"+agentNamespace+"/networkpolicies/default-allow-all"] = allowAll(nil)
+		}, map[string]Result{CheckClusterObjects: Failed}, CheckClusterObjects, "NetworkPolicy default-allow-all"},
+		"what the chart left": {func(a *api) {
+			a.objects["/apis/networking.k8s.io/v1/namespaces/"+agentNamespace+"/networkpolicies/default-allow-all"] = allowAll(map[string]string{
+				"meta.helm.sh/release-name": "fleet-agent", "meta.helm.sh/release-namespace": agentNamespace,
+			})
+		}, map[string]Result{}, CheckClusterObjects, "nothing is in the way"},
 		"no rights": {func(a *api) { a.may = func(authorizationv1.SelfSubjectAccessReviewSpec) bool { return false } },
 			map[string]Result{CheckClusterPermissions: Failed}, CheckClusterPermissions, "create on namespaces"},
 		"no account": {func(a *api) { a.token = "another" }, map[string]Result{CheckClusterAuthentication: Failed}, CheckClusterAuthentication, "401"},
@@ -138,6 +150,51 @@ func TestTheClusterThatIsToJoinIsLookedAtToo(t *testing.T) {
 			assert.Equal(t, test.want, results(report))
 			assert.Contains(t, check(t, report, test.check).Found, test.says)
 		})
+	}
+}
+
+// allowAll is the agent's NetworkPolicy, of a release if it has annotations.
+func allowAll(annotations map[string]string) *networkingv1.NetworkPolicy {
+	p := &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: "default-allow-all", Annotations: annotations},
+	}
+	if annotations != nil {
+		p.Labels = map[string]string{"app.kubernetes.io/managed-by": "Helm"}
+	}
+	return p
+}
+
+// The Cluster that a mark names may be gone from the hub meanwhile.
+func TestTheHubIsAskedWhetherItStillHasTheClusterOfAnAgent(t *testing.T) {
+	const hubUID, clusterUID = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+	ca := newAuthority(t, "ca", young)
+	system := func(uid string) *corev1.Namespace {
+		return &corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: types.UID(uid)}}
+	}
+	owner := registration.AgentOwner{Hub: hubUID, Cluster: clusterUID, Namespace: "ws", Name: "edge"}
+	cluster := newAPI(t, ca.pair(t, young, "127.0.0.1"), func(a *api) {
+		ns := system("")
+		ns.Name, ns.Annotations = agentNamespace, map[string]string{names.AgentOwnerAnnotation: owner.Annotation()}
+		a.objects["/api/v1/namespaces/"+agentNamespace] = ns
+	})
+	for title, test := range map[string]struct {
+		uid  string
+		want Result
+	}{
+		"there": {clusterUID, Warning}, "gone": {"", OK}, "another by its name": {hubUID, OK},
+	} {
+		hub := newAPI(t, ca.pair(t, young, "127.0.0.1"), func(a *api) {
+			a.objects["/api/v1/namespaces/kube-system"] = system(hubUID)
+			a.objects["/api/v1/namespaces/cattle-fleet-system/configmaps/fleet-controller"] = &corev1.ConfigMap{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, Data: map[string]string{"config": `{"apiServerURL":"https://hub"}`},
+			}
+			if test.uid != "" {
+				a.objects["/apis/fleet.cattle.io/v1alpha1/namespaces/ws/clusters/edge"] = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{UID: types.UID(test.uid)}}
+			}
+		})
+		c := check(t, look(t, kubeconfig(t, cluster.URL, ca.pem), Options{Other: other(hub, ca)}), CheckAgent)
+		assert.Equal(t, test.want, c.Result, "%s: %+v", title, c)
 	}
 }
 
