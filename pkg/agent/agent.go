@@ -51,6 +51,9 @@ func Run(ctx context.Context, o Options) error {
 
 	instance := kube.Identity(o.PodName)
 	logrus.WithFields(logrus.Fields{"namespace": o.Namespace, "version": o.Version, "instance": instance}).Info("Agent starts")
+	if awaitNamespace(ctx, client, o) != nil {
+		return nil
+	}
 	lead := func(ctx context.Context) error { return work(ctx, client, o, userAgent, instance, process.agent) }
 	if !o.LeaderElect {
 		return lead(ctx)

@@ -45,11 +45,27 @@ func (s *store) identity(ctx context.Context) (registration.Identity, attempt, e
 		return registration.Identity{}, attempt{}, err
 	}
 	if damage != nil {
-		return registration.Identity{}, begun, fmt.Errorf(
-			"Secret %s/%s, key %q: %w: restore it, or delete the Secret to make a new key, which the hub may have to approve: %w",
-			s.namespace, names.AgentIdentitySecret, registration.KeyPrivateKey, errIdentity, damage)
+		return registration.Identity{}, begun, s.damaged(damage)
 	}
 	return id, begun, nil
+}
+
+// knownIdentity reads the agent's key, if one was made.
+func (s *store) knownIdentity(ctx context.Context) (id registration.Identity, known bool, err error) {
+	secret, err := s.secret(ctx, names.AgentIdentitySecret)
+	if err != nil || secret == nil || len(secret.Data[registration.KeyPrivateKey]) == 0 {
+		return registration.Identity{}, false, err
+	}
+	if id, err = registration.IdentityFrom(secret.Data[registration.KeyPrivateKey]); err != nil {
+		return registration.Identity{}, false, s.damaged(err)
+	}
+	return id, true, nil
+}
+
+func (s *store) damaged(why error) error {
+	return fmt.Errorf(
+		"Secret %s/%s, key %q: %w: restore it, or delete the Secret to make a new key, which the hub may have to approve: %w",
+		s.namespace, names.AgentIdentitySecret, registration.KeyPrivateKey, errIdentity, why)
 }
 
 // begin writes down which request is under way; the zero value says that none is.

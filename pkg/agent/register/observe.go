@@ -56,6 +56,9 @@ func (s *Supervisor) lookAndAct(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.identify(ctx, snap); err != nil {
+		return err
+	}
 	s.observeConfig(snap.config)
 	s.observeCredential(snap.credential)
 	s.observeBootstrap(snap.bootstrap)
@@ -175,10 +178,19 @@ func (s *Supervisor) situation() Situation {
 func (s *Supervisor) tell(d Decision) {
 	switch {
 	case d.Action == ActionWaitForBootstrap:
-		s.report.warning(topicDecision, EventWaitingForBootstrap, d.Reason, d.Reason)
+		s.report.warning(topicDecision, EventWaitingForBootstrap, d.Reason, d.Reason+s.wayOut())
 	case d.Action == ActionRegister && s.bootstrap.refused != "":
 		// The minute's try of a token that was refused is no news.
 	default:
 		s.report.logged(topicDecision, d.Reason, d.Reason)
 	}
+}
+
+// wayOut says where the bootstrap secret is looked for, and what brings one.
+func (s *Supervisor) wayOut() string {
+	if s.bootstrap.secret != nil {
+		return ""
+	}
+	return fmt.Sprintf(" in namespace %s. Install the chart fleet-agent there, or let the hub import the cluster. Is it there in another namespace, correct --namespace",
+		s.Namespace)
 }

@@ -193,3 +193,24 @@ func TestASecretThatChangesWhileItIsDroppedIsANewOrder(t *testing.T) {
 	subjects := []string{h.Requests()[0].Spec.Identity.Requester, h.Requests()[1].Spec.Identity.Requester}
 	assert.Contains(t, subjects, claims.Subject)
 }
+
+// An agent in a wrong namespace leaves nothing there, and says where it looks.
+func TestWithoutABootstrapSecretNoKeyIsMade(t *testing.T) {
+	h := newHub(t, hubtest.Options{})
+	w := newWorld(t)
+	a := w.start(brisk)
+	w.eventually("the agent waits", func() bool { return w.events.count(EventWaitingForBootstrap) == 1 })
+	said := w.events.all()[0]
+	assert.Contains(t, said, "there is no Secret fleet-agent-bootstrap, waiting for one in namespace "+agentNamespace)
+	assert.Contains(t, said, "--namespace")
+	assert.Nil(t, w.secret(names.AgentIdentitySecret))
+
+	w.putBootstrap(h.Bootstrap())
+	w.registered(a)
+	require.NotNil(t, w.secret(names.AgentIdentitySecret))
+	fingerprint, err := registration.Fingerprint(h.Requests()[0].Spec.Identity.PublicKey)
+	require.NoError(t, err)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	assert.Equal(t, fingerprint, a.sessions[len(a.sessions)-1].Fingerprint, "the heartbeat shows the key")
+}

@@ -52,6 +52,7 @@ const (
 	topicConfig     topic = "config"
 	topicRenewal    topic = "renewal"
 	topicLocal      topic = "local"
+	topicKey        topic = "key"
 	topicHeartbeat  topic = "heartbeat"
 )
 

@@ -58,6 +58,8 @@ type Supervisor struct {
 	report *reporter
 
 	clusterUID, fingerprint string
+	// identified says that the key was looked at.
+	identified bool
 
 	// What was observed last. The settings are nil until there were some that can be read.
 	settings  *settings
@@ -130,25 +132,13 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	}
 }
 
-// prepare learns what does not change: who this cluster is, and by which key the hub knows it. A damaged key does not
-// keep a credential from being used.
+// prepare learns what does not change: which cluster this is.
 func (s *Supervisor) prepare(ctx context.Context) error {
 	for {
 		uid, err := s.store.clusterUID(ctx)
 		if err == nil {
 			s.clusterUID = uid
-			id, _, idErr := s.store.identity(ctx)
-			switch {
-			case idErr == nil:
-				s.fingerprint = id.Fingerprint()
-				// Who approves a request on the hub compares this with what the hub shows.
-				s.report.logged(topicLocal, s.fingerprint, fmt.Sprintf("This agent's key has the fingerprint %s", s.fingerprint))
-				return nil
-			case isDamaged(idErr):
-				s.report.warning(topicLocal, EventConfigInvalid, idErr.Error(), idErr.Error())
-				return nil
-			}
-			err = idErr
+			return nil
 		}
 		if ctx.Err() == nil {
 			s.report.logged(topicLocal, err.Error(), fmt.Sprintf("The agent's own cluster fails, trying again: %v", err))
@@ -157,6 +147,31 @@ func (s *Supervisor) prepare(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// identify learns by which key the hub knows this cluster. The key is made once there is something to use it for: an agent
+// that was started in a wrong namespace leaves none there. A damaged key does not keep a credential from being used.
+func (s *Supervisor) identify(ctx context.Context, snap snapshot) error {
+	if s.identified {
+		return nil
+	}
+	id, known, err := s.store.knownIdentity(ctx)
+	if err == nil && !known && (snap.bootstrap != nil || snap.credential != nil) {
+		id, _, err = s.store.identity(ctx)
+		known = true
+	}
+	switch {
+	case isDamaged(err):
+		s.report.warning(topicKey, EventConfigInvalid, err.Error(), err.Error())
+		s.identified = true
+		return nil
+	case err != nil || !known:
+		return err
+	}
+	s.fingerprint, s.identified = id.Fingerprint(), true
+	// Who approves a request on the hub compares this with what the hub shows.
+	s.report.logged(topicKey, s.fingerprint, fmt.Sprintf("This agent's key has the fingerprint %s", s.fingerprint))
+	return nil
 }
 
 // wake makes the supervisor look.
