@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/explain"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
@@ -68,11 +69,7 @@ func clusterRows(known hubState) []clusterRow {
 	rows := make([]clusterRow, 0, len(known.clusters))
 	for i := range known.clusters {
 		c := &known.clusters[i]
-		state, waitsFor := registration.StateOf(c)
-		// What the hub refuses is nearer to the cause than that an agent is waited for.
-		if refused := known.refused[c.Namespace+"/"+c.Name]; refused != "" && state != registration.StateBlocked && state != registration.StateLeaving {
-			waitsFor = refused
-		}
+		state, waitsFor := explain.StateOf(c, known.requests[c.Namespace+"/"+c.Name])
 		rows = append(rows, clusterRow{
 			Workspace: c.Namespace, Name: c.Name, State: state, JoinedBy: registration.JoinMethod(c),
 			AgentVersion: c.Status.Agent.Version, LastHeartbeat: lastBeat(c, known.beats), WaitsFor: waitsFor,

@@ -46,8 +46,8 @@ func (r factReader) facts(cluster object, anywhere bool) (explain.Facts, error) 
 	if f.Cluster == nil && len(f.Requests.Value) == 0 && named1 == nil {
 		return r.elsewhere(f, anywhere)
 	}
-	r.token(&f, named1)
 	r.lease(&f)
+	r.token(&f, named1) // the Lease says which request the agent lives by
 	r.hubFacts(&f)
 	r.warnings(&f)
 	return f, r.ctx.Err()
@@ -119,7 +119,7 @@ func (r factReader) requests(f *explain.Facts, named map[string]bool) {
 
 // token reads the one that the cluster joins with; named is the one that would register it.
 func (r factReader) token(f *explain.Facts, named *fleet.ClusterRegistrationToken) {
-	name := explain.TokenName(f.Cluster, f.Name, f.Requests.Value)
+	name := explain.TokenName(*f)
 	if name == "" {
 		f.Token.Value = named
 		return

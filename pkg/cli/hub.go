@@ -3,17 +3,15 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/conditions"
-	"github.com/rancher/fleet/pkg/explain"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -22,8 +20,8 @@ type hubState struct {
 	clusters []fleet.Cluster
 	// beats are the times of the last heartbeats, by the cluster's namespace.
 	beats map[string]time.Time
-	// refused says of a cluster, by workspace and name, which request for it is not granted, and why.
-	refused map[string]string
+	// requests are those that concern a cluster, by its workspace and name, as far as the person may read them.
+	requests map[string][]*fleet.ClusterRegistration
 }
 
 func readHub(ctx context.Context, h *hub, namespace string) (hubState, error) {
@@ -37,7 +35,7 @@ func readHub(ctx context.Context, h *hub, namespace string) (hubState, error) {
 	if err != nil && !apierrors.IsForbidden(err) {
 		return known, fmt.Errorf("listing registration requests: %w", err)
 	}
-	known.refused = refusedRequests(known.clusters, requests)
+	known.requests = requestsOf(known.clusters, requests)
 	known.beats, err = readBeats(ctx, h)
 	return known, err
 }
@@ -62,31 +60,26 @@ func readBeats(ctx context.Context, h *hub) (map[string]time.Time, error) {
 	return beats, nil
 }
 
-// refusedRequests finds, for each cluster, a request for it that is not granted and still may be: by the cluster's name, or
-// by its client ID where the request was never matched to one.
-func refusedRequests(clusters []fleet.Cluster, requests []fleet.ClusterRegistration) map[string]string {
-	byKey := map[string]string{}
+// requestsOf finds the requests for each cluster: by the cluster's name, or by its client ID where the request was never
+// matched to one.
+func requestsOf(clusters []fleet.Cluster, requests []fleet.ClusterRegistration) map[string][]*fleet.ClusterRegistration {
+	byKey := map[string][]*fleet.ClusterRegistration{}
 	for i := range requests {
 		r := &requests[i]
-		granted := conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionGranted)
-		if granted == nil || granted.Status != corev1.ConditionFalse || !explain.IsPending(granted.Reason) {
-			continue
+		key := r.Namespace + "/name/" + r.Status.ClusterName
+		if r.Status.ClusterName == "" {
+			key = r.Namespace + "/client/" + r.Spec.ClientID
 		}
-		said := fmt.Sprintf("request %s: %s", r.Name, granted.Reason)
-		if r.Status.ClusterName != "" {
-			byKey[r.Namespace+"/name/"+r.Status.ClusterName] = said
-		} else if r.Spec.ClientID != "" {
-			byKey[r.Namespace+"/client/"+r.Spec.ClientID] = said
-		}
+		byKey[key] = append(byKey[key], r)
 	}
-	refused := map[string]string{}
+	found := map[string][]*fleet.ClusterRegistration{}
 	for i := range clusters {
 		c := &clusters[i]
-		for _, key := range []string{c.Namespace + "/client/" + c.Spec.ClientID, c.Namespace + "/name/" + c.Name} {
-			if said, ok := byKey[key]; ok {
-				refused[c.Namespace+"/"+c.Name] = said
-			}
+		of := byKey[c.Namespace+"/name/"+c.Name]
+		if c.Spec.ClientID != "" {
+			of = slices.Concat(of, byKey[c.Namespace+"/client/"+c.Spec.ClientID])
 		}
+		found[c.Namespace+"/"+c.Name] = of
 	}
-	return refused
+	return found
 }

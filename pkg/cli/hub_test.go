@@ -29,24 +29,24 @@ func TestARequestThatIsNotGrantedIsShownOnItsCluster(t *testing.T) {
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "granted"}},
 		{ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "named"}},
 	}
-	refused := refusedRequests(clusters, []fleet.ClusterRegistration{
+	requests := requestsOf(clusters, []fleet.ClusterRegistration{
 		requestThat("one", corev1.ConditionFalse, func(r *fleet.ClusterRegistration) { r.Status.ClusterName = "named" }),
 		requestThat("two", corev1.ConditionFalse, func(r *fleet.ClusterRegistration) { r.Spec.ClientID = "client" }),
-		requestThat("three", corev1.ConditionTrue, func(r *fleet.ClusterRegistration) { r.Status.ClusterName = "granted" }),
-		requestThat("four", corev1.ConditionFalse, func(*fleet.ClusterRegistration) {}),
-		requestThat("five", corev1.ConditionFalse, func(r *fleet.ClusterRegistration) {
-			r.Status.ClusterName, r.Status.Conditions[0].Reason = "named", "Denied" // nobody waits for it
+		requestThat("three", corev1.ConditionTrue, func(r *fleet.ClusterRegistration) {
+			r.Status.ClusterName, r.Status.Granted = "granted", true
 		}),
+		requestThat("four", corev1.ConditionFalse, func(*fleet.ClusterRegistration) {}),
 	})
+	waits := map[string]string{}
+	for _, row := range clusterRows(hubState{clusters: clusters, requests: requests}) {
+		waits[row.Workspace+"/"+row.Name] = row.WaitsFor
+	}
 	assert.Equal(t, map[string]string{
-		"ws/named":     "request one: IdentityConflict",
+		"ws/named":     "request one: IdentityConflict", // the cause, and not what follows from it
 		"ws/by-client": "request two: IdentityConflict",
-	}, refused)
-
-	var out bytes.Buffer
-	require.NoError(t, printClusters(&out, clusterRows(hubState{clusters: clusters[:1], refused: map[string]string{"ws/named": "request one: IdentityConflict"}}), "", time.Now()))
-	assert.Contains(t, out.String(), "request one: IdentityConflict")
-	assert.NotContains(t, out.String(), "first heartbeat", "the cause, and not what follows from it")
+		"ws/granted":   "waiting for the agent's first heartbeat",
+		"other/named":  "waiting for the agent's first heartbeat",
+	}, waits)
 }
 
 func TestAnEmptyListSaysWhereItLooked(t *testing.T) {

@@ -45,7 +45,12 @@ func (v *view) credentialExpiry(known fleet.CredentialStatus) Expiry {
 		return x
 	}
 	x.Fingerprint, x.Expires, x.Note = "digest "+record.Digest, utc(record.Expires), record.Type
+	valid := v.condition(fleet.ClusterConditionCredentialValid)
 	switch {
+	case (v.inUse || record.Used) && isFalse(valid) && valid.Reason == ReasonRevoked:
+		x.Note += ", was in use, revoked"
+	case (v.inUse || record.Used) && isFalse(valid):
+		x.Note += ", was in use, good no longer"
 	case v.inUse:
 		x.Note += ", in use"
 	case record.Used:

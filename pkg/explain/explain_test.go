@@ -167,6 +167,11 @@ func TestARequestConcernsItsClusterAlone(t *testing.T) {
 	assert.True(t, Concerns(request("x", "", "edge"), nil, "edge-9", map[string]bool{"edge": true}))
 	assert.True(t, Concerns(request("x", "gone", ""), nil, "gone", nil))
 	assert.False(t, Concerns(request("x", "", "edge"), nil, "edge-9", nil))
+
+	other := request("x", "edge-1", "edge")
+	assert.True(t, Concerns(other, nil, "edge-9", map[string]bool{"edge": true}), "it was refused because its client is another Cluster's")
+	other.Status.Granted = true
+	assert.False(t, Concerns(other, nil, "edge-9", map[string]bool{"edge": true}))
 }
 
 func TestALeaseOfAnotherClusterSaysNothing(t *testing.T) {

@@ -2,8 +2,6 @@ package explain
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/rancher/fleet/pkg/registration"
 )
 
 // StateRequested is the state of a cluster that has no Cluster yet: somebody asks for it. The others are those of
@@ -121,15 +119,10 @@ func Explain(f Facts) Explanation {
 	v := newView(f)
 	e := Explanation{
 		Workspace: f.Workspace, Name: f.Name, Exists: f.Cluster != nil, JoinedBy: v.joinedBy,
-		State: StateRequested, Steps: v.steps(), Identity: v.identity(), Expiries: v.expiries(),
+		Steps: v.steps(), Identity: v.identity(), Expiries: v.expiries(),
 		Requests: v.pending(), Warnings: v.warnings(), Unknown: v.unknown(),
 	}
-	if f.Cluster != nil {
-		e.State, e.WaitsFor = registration.StateOf(f.Cluster)
-	}
-	if len(e.Requests) > 0 && (f.Cluster == nil || e.State == registration.StateRegistering) {
-		e.WaitsFor = "request " + e.Requests[0].Name + ": " + e.Requests[0].Reason
-	}
+	e.State, e.WaitsFor = StateOf(f.Cluster, f.Requests.Value)
 	e.HubError, e.AgentError = v.hubError(), v.agentError()
 	e.Next = v.next(e)
 	return e

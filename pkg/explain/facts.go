@@ -8,7 +8,6 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
-	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Read is what a look at the hub has brought. Unknown says why nothing can be said, such as a right that is missing; where
@@ -26,7 +25,7 @@ type Facts struct {
 	Cluster *fleet.Cluster
 	// Requests are those for which Concerns is true.
 	Requests Read[[]*fleet.ClusterRegistration]
-	// Token is the registration token that TokenName names.
+	// Token is the registration token that TokenName names, by the facts above and the Lease.
 	Token Read[*fleet.ClusterRegistrationToken]
 	// Lease is the heartbeat of the cluster.
 	Lease Read[*coordinationv1.Lease]
@@ -54,27 +53,21 @@ type Warning struct {
 }
 
 // Concerns says whether a request is about the cluster: it was matched to it, it has its client ID, or it would make a
-// Cluster of this name. named are the tokens whose spec.clusterName is the cluster's.
+// Cluster of this name. named are the tokens whose spec.clusterName is the cluster's: while there is no such Cluster, who
+// came with one of them and was refused is what its name is asked about, also where the client is another Cluster's.
 func Concerns(r *fleet.ClusterRegistration, cluster *fleet.Cluster, name string, named map[string]bool) bool {
 	switch {
+	case cluster == nil && !r.Status.Granted && named[tokenOf(r)]:
+		return true
 	case r.Status.ClusterName != "":
 		return r.Status.ClusterName == name
 	case cluster != nil:
 		return cluster.Spec.ClientID != "" && r.Spec.ClientID == cluster.Spec.ClientID
-	case named[r.Labels[names.RegistrationTokenLabel]]:
-		return true
 	}
 	return r.Spec.ClientID != "" && names.RegisteredCluster(r.Spec.ClientID) == name
 }
 
 // TokenName is the registration token that a cluster joins with, empty where nothing says which. The hub's own token is
-// named after the cluster that it imports; an agent that joins by itself names its token in its request.
-func TokenName(cluster *fleet.Cluster, name string, requests []*fleet.ClusterRegistration) string {
-	if cluster != nil && registration.JoinMethod(cluster) != registration.JoinedByAgent {
-		return names.ImportToken(name)
-	}
-	if newest := newestFirst(requests); len(newest) > 0 {
-		return newest[0].Labels[names.RegistrationTokenLabel]
-	}
-	return ""
-}
+// named after the cluster that it imports; an agent that joins by itself names its token in its request, the one that it
+// lives by rather than one that was refused since.
+func TokenName(f Facts) string { return newView(f).tokenName() }

@@ -18,6 +18,8 @@ func (v *view) withoutRequest(name string) Step {
 		step.State, step.Detail = Unknown, v.Requests.Unknown
 	case name == StepRequest && v.registered():
 		step.State, step.Reason, step.Detail = Failed, "RequestGone", "the request that was granted is gone, and what it was granted with it; the agent has to ask again"
+	case name == StepRequest && v.byHub() && !v.isTrue(fleet.ClusterConditionImported):
+		// Nobody can ask before the hub has put the agent there.
 	case name == StepRequest:
 		step.State, step.Detail = Waits, "no request has come"
 	}
@@ -81,6 +83,8 @@ func (v *view) credentialStep() Step {
 	switch {
 	case !r.Status.Granted:
 		step.State, step.Since = Ahead, nil
+	case isTrue(used) && v.isFalse(fleet.ClusterConditionCredentialValid):
+		step.State, step.Since, step.Detail = Done, since(used), "the agent had it and used it; it is good no longer"
 	case isTrue(used):
 		step.State, step.Since, step.Detail = Done, since(used), "the agent has it and uses it"
 	case isFalse(ready):
@@ -126,7 +130,9 @@ func (v *view) afterStep() Step {
 	case isFalse(valid):
 		return fromCondition(StepAfter, valid, Failed)
 	case isFalse(connected):
-		return fromCondition(StepAfter, connected, Failed)
+		step := fromCondition(StepAfter, connected, Failed)
+		step.Detail = strings.Join([]string{step.Detail, v.beatText()}, "; ") // a hub that was restarted knows the time no more
+		return step
 	case isFalse(upgraded):
 		return fromCondition(StepAfter, upgraded, Failed)
 	case isFalse(reconciled):
@@ -152,7 +158,7 @@ func (v *view) beatText() string {
 	case !v.Cluster.Status.Agent.LastSeen.IsZero():
 		said = append(said, "last check-in "+duration.HumanDuration(v.Now.Sub(v.Cluster.Status.Agent.LastSeen.Time))+" ago")
 	default:
-		said = append(said, "no heartbeat yet")
+		said = append(said, "no heartbeat is known")
 	}
 	if version := v.Cluster.Status.Agent.Version; version != "" {
 		said = append(said, "agent version "+version)

@@ -54,7 +54,7 @@ func (v *view) tokenOver() bool {
 
 func (v *view) tokenStep() Step {
 	step := Step{Step: StepToken, State: Waits}
-	name := TokenName(v.Cluster, v.Name, v.Requests.Value)
+	name := v.tokenName()
 	token := v.Token.Value
 	switch {
 	case name == "" && v.Requests.Unknown != "":
@@ -113,6 +113,8 @@ func (v *view) agentStep() Step {
 	switch {
 	case isFalse(c) && (c.Reason == "Revoked" || c.Reason == "LocalAgentDisabled"):
 		return fromCondition(StepAgent, c, Off)
+	case isFalse(c) && (isWait(c.Reason) || c.Reason == "KubeconfigMissing" || c.Reason == "KubeconfigIncomplete"):
+		return fromCondition(StepAgent, c, Waits) // what lacks has not come yet; the hub sees it come
 	case isFalse(c):
 		return fromCondition(StepAgent, c, Failed)
 	case isTrue(c):

@@ -72,6 +72,17 @@ func (v *view) pickRequest() {
 	}
 }
 
+// tokenName is the registration token that the cluster joins with.
+func (v *view) tokenName() string {
+	switch {
+	case v.byHub():
+		return names.ImportToken(v.Name)
+	case v.current != nil:
+		return tokenOf(v.current)
+	}
+	return ""
+}
+
 func newestFirst(requests []*fleet.ClusterRegistration) []*fleet.ClusterRegistration {
 	return slices.SortedFunc(slices.Values(requests), func(a, b *fleet.ClusterRegistration) int {
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)
