@@ -61,7 +61,7 @@ func decideToken(token string, c clocks, words wording) finding {
 		return fine("it does not say until when it is good (it is no JWT)")
 	}
 	owner := "it is for " + word(claims.Subject)
-	again := "Put a new token into " + words.credential + "."
+	again := words.renew
 	begins := claims.NotBefore
 	if begins.IsZero() {
 		begins = claims.IssuedAt

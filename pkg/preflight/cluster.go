@@ -17,6 +17,7 @@ var clusterWords = wording{
 	proxy:      "the kubeconfig of the cluster that is to join",
 	proxyUser:  "kubectl",
 	credential: "the kubeconfig of the cluster that is to join",
+	renew:      "Put a credential that this API server knows into the kubeconfig of the cluster that is to join.",
 }
 
 // checkCluster looks at the cluster that the chart fleet-agent is to be installed on, with the account of whoever installs.

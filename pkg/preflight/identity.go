@@ -21,7 +21,7 @@ const (
 
 // decideIdentity judges what the server said to the question who is asking.
 func decideIdentity(user string, err error, kind credentialKind, words wording) finding {
-	another := "Put a credential that this API server knows into " + words.credential + "."
+	another := words.renew
 	switch {
 	case err == nil && user == anonymous && kind == byNothing:
 		return failure("there is no credential: the server takes the account for "+anonymous, another)

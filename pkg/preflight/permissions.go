@@ -164,7 +164,7 @@ func decideInstaller(a allowed, who, what string) finding {
 
 // decideRegistrar judges the account of a registration token.
 func decideRegistrar(a allowed, workspace string) finding {
-	const again = "Make a new ClusterRegistrationToken on the hub and take the values of that one."
+	again := valuesWords.renew
 	switch {
 	case a.err != nil:
 		return askedInVain(a.err)

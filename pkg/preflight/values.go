@@ -68,7 +68,7 @@ func (w *way) readValues(l *ledger, in Input, o Options) (registration.Bootstrap
 }
 
 func decideValues(b registration.Bootstrap, err, moreErr error, more agentValues) finding {
-	const again = "Take the document anew from key values of the token's Secret on the hub; what is empty there is missing in the hub's chart fleet (apiServerURL)."
+	const again = "Take the values anew on the hub: fleet token values NAME > values.yaml (fleet token list has the names); what is empty there is missing in the hub's chart fleet (apiServerURL)."
 	modes := []string{"", kube.TLSStrict, kube.TLSSystemStore}
 	switch {
 	case err != nil && more.ExistingSecret != "" && b.Token == "":

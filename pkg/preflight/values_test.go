@@ -99,6 +99,23 @@ func TestWhatCanBeWrongWithValues(t *testing.T) {
 	}
 }
 
+// What to do about a token is said in the commands that make one.
+func TestARemedyForATokenNamesTheCommands(t *testing.T) {
+	ca := newAuthority(t, "hub-ca", young)
+	over := newAPI(t, ca.pair(t, young, "127.0.0.1"), isHub, func(a *api) { a.token = "another" })
+	mayNot := newAPI(t, ca.pair(t, young, "127.0.0.1"), isHub, func(a *api) {
+		a.may = func(authorizationv1.SelfSubjectAccessReviewSpec) bool { return false }
+	})
+	for title, c := range map[string]Check{
+		"refused":   check(t, look(t, values(t, over.URL, ca.pem, importToken(young), nil), Options{}), CheckAuthentication),
+		"over":      check(t, look(t, values(t, over.URL, ca.pem, importToken(ended), nil), Options{}), CheckToken),
+		"no rights": check(t, look(t, values(t, mayNot.URL, ca.pem, importToken(young), nil), Options{}), CheckPermissions),
+		"missing":   check(t, look(t, values(t, mayNot.URL, ca.pem, "", nil), Options{}), CheckInput),
+	} {
+		assert.Contains(t, c.Remedy, "fleet token values NAME > values.yaml", title)
+	}
+}
+
 // other is a config for the cluster that is to join, or for the hub, as kubectl would use it.
 func other(server *api, ca *authority) *rest.Config {
 	return &rest.Config{Host: server.URL, BearerToken: secretText, TLSClientConfig: rest.TLSClientConfig{CAData: ca.pem}}
