@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // caches is lasso's cache factory, which knows in addition what was asked of it, and keeps managedFields out of memory.
@@ -47,7 +50,7 @@ func (c *caches) ForResourceKind(gvr schema.GroupVersionResource, kind string, n
 		return informer, nil
 	}
 	c.known[gvk] = cached{gvk: gvk, gvr: gvr, namespaced: namespaced, informer: informer}
-	return informer, informer.SetTransform(withoutManagedFields)
+	return informer, informer.SetTransform(slimmed)
 }
 
 // all are the kinds asked for so far, ordered by name.
@@ -91,8 +94,12 @@ type alwaysHealthy struct {
 // IsHealthy is what lasso asks in that wait.
 func (alwaysHealthy) IsHealthy(context.Context) bool { return true }
 
-// withoutManagedFields drops what nobody here reads and what is often the larger half of an object.
-func withoutManagedFields(obj any) (any, error) {
+// slimmed drops what nobody here reads and what is often the larger half of an object, and what is larger than it may be
+// of a registration request, which strangers write.
+func slimmed(obj any) (any, error) {
+	if request, ok := obj.(*fleet.ClusterRegistration); ok {
+		registration.Slim(request)
+	}
 	if accessor, err := meta.Accessor(obj); err == nil {
 		accessor.SetManagedFields(nil)
 	}

@@ -81,10 +81,16 @@ func ImportRoleBinding(account string) string {
 	return SafeConcat(account, "to", "role")
 }
 
-// CredentialAccess is the Role, and its binding, by which an import account reads the credentials that wait for it.
+// CredentialAccess is the Role, and its binding, by which an import account reads the credentials that wait for it. It is
+// the hash of the account's name: a name that is cut ends in so short a one that somebody can find another account with
+// the same, and the Role would be both accounts'.
 func CredentialAccess(account string) string {
-	return SafeConcat(account, "creds")
+	sum := sha256.Sum256([]byte(account))
+	return "creds-" + hex.EncodeToString(sum[:])[:credentialAccessDigits]
 }
+
+// credentialAccessDigits leaves room for a number behind the name.
+const credentialAccessDigits = 48
 
 // CredentialSecret is the Secret that carries a granted credential to the agent.
 func CredentialSecret(clientID, clientRandom string) string {

@@ -29,8 +29,9 @@ type verdict struct {
 var keep = verdict{}
 
 // clusterOf is the Cluster that a namespace was made for, as its marks say. ok is false for a namespace that is not
-// proven to be one of a cluster: the label and both annotations must be there, and either an owner or the very name that
-// the hub would give it.
+// proven to be one of a cluster: the label and both annotations must be there, no owner may contradict them, and it must
+// have the very name that the hub gives it. Marks alone prove nothing: whoever may edit a namespace could have the hub
+// delete it.
 func clusterOf(ns *corev1.Namespace, hub names.Namespaces) (ref names.OwnerRef, ok bool) {
 	if !isManaged(ns) || ns.Name == hub.System || ns.Name == hub.Registration || ns.Name == hub.Agents {
 		return ref, false
@@ -42,7 +43,9 @@ func clusterOf(ns *corev1.Namespace, hub names.Namespaces) (ref names.OwnerRef, 
 	ref = names.OwnerRef{Kind: kindCluster, Namespace: workspace, Name: cluster}
 	if owner, marked := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); marked {
 		ref.UID = owner.UID
-		return ref, owner.Kind == kindCluster && owner.Namespace == workspace && owner.Name == cluster
+		if owner.Kind != kindCluster || owner.Namespace != workspace || owner.Name != cluster {
+			return ref, false
+		}
 	}
 	return ref, ns.Name == names.ClusterNamespace(workspace, cluster)
 }

@@ -48,7 +48,7 @@ func decide(in input) decision {
 		d.blocked = fmt.Sprintf("namespace %s is still being deleted; it is made anew when it is gone", d.name)
 		return d
 	case !registration.IsPlaceOf(in.namespace, in.cluster):
-		d.blocked = fmt.Sprintf("namespace %s belongs to another cluster (annotations %s, %s, %s); delete it, or give this Cluster another name",
+		d.blocked = fmt.Sprintf("namespace %s belongs to another cluster (annotations %s, %s, %s). If that cluster, and everything of it, is gone for good, delete the namespace; else give this Cluster another name",
 			d.name, names.ClusterNamespaceAnnotation, names.ClusterAnnotation, names.OwnerAnnotation)
 		return d
 	}

@@ -198,6 +198,8 @@ func (h *handler) applyGrant(in input, d decision) error {
 	case record == nil:
 		return h.withdraw(in, d)
 	}
+	// Somebody may have deleted the Secret before the cache showed it; then no event tells so.
+	h.Registrations.EnqueueAfter(in.request.Namespace, in.request.Name, kube.RecentLife+time.Second)
 	return h.report(in, d, record)
 }
 

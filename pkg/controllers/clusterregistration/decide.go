@@ -110,11 +110,11 @@ func decide(in input) decision {
 	if r.DeletionTimestamp != nil {
 		return decision{outcome: revoke, reason: reasonDeleted, message: "the request is being deleted"}
 	}
-	if r.Labels[names.ClusterManagementLabel] != "" {
-		return decision{outcome: skip}
-	}
 	if denied(r) {
 		return decision{outcome: revoke, reason: reasonDenied, message: deniedMessage(in)}
+	}
+	if r.Labels[names.ClusterManagementLabel] != "" {
+		return decision{outcome: skip}
 	}
 	cluster, d := findCluster(in)
 	if r.Status.Granted {

@@ -6,14 +6,20 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // endOf is when a request is collected that leads to nothing: registration.ttlUngranted after the hub said so last. ends
 // is false for one that is granted and in use or can still be taken, that is about to be answered, or that has to stay.
 func endOf(in input, d decision) (end time.Time, ends bool) {
 	r := in.request
-	if r.DeletionTimestamp != nil || d.outcome == skip {
+	if r.DeletionTimestamp != nil {
 		return time.Time{}, false
+	}
+	if d.outcome == skip {
+		// Anybody may write the label that says so; one that nobody has answered does not stay for ever.
+		unanswered := !r.Status.Granted && len(r.Status.Conditions) == 0 && r.Labels[names.ClusterManagementLabel] != ""
+		return r.CreationTimestamp.Add(ungrantedTTL(in.config)), unanswered
 	}
 	since := refusedSince
 	if r.Status.Granted {

@@ -114,3 +114,19 @@ func TestWithoutATimeToLiveTheDefaultHolds(t *testing.T) {
 		assert.Equal(t, 24*time.Hour, end.Sub(now))
 	}
 }
+
+// Anybody may write the label that leaves a request to another manager.
+func TestARequestForAnotherManagerThatNobodyAnswersEnds(t *testing.T) {
+	elsewhere := func(r *fleet.ClusterRegistration) { r.Labels[names.ClusterManagementLabel] = "someone" }
+	in := asked(request(elsewhere))
+	end, ends := endOf(in, decide(in))
+	assert.True(t, ends)
+	assert.Equal(t, in.request.CreationTimestamp.Add(ungrantedTTL(in.config)), end)
+
+	in = asked(request(elsewhere, granted))
+	_, ends = endOf(in, decide(in))
+	assert.False(t, ends, "the other manager has answered it")
+
+	in = asked(request(elsewhere, decidedBy("deny")))
+	assert.Equal(t, reasonDenied, decide(in).reason, "a denial holds for it too")
+}

@@ -19,7 +19,7 @@ const (
 	// openRequests are those that the configuration may change something for, all under one key.
 	openRequests   = "fleet.registration.open-requests"
 	deniedRequests = "fleet.registration.denied-requests"
-	// heldByDenial are requests that another one's denial keeps out, by workspace.
+	// heldByDenial are requests that another one's denial keeps out, by who asks.
 	heldByDenial     = "fleet.registration.held-by-denial"
 	secretsByRequest = "fleet.registration.secrets-by-request"
 )
@@ -94,7 +94,7 @@ func addDenialIndexers(deps Deps) {
 		if grantedReason(r) != reasonIdentityDenied {
 			return nil, nil
 		}
-		return []string{r.Namespace}, nil
+		return []string{identityKey(r)}, nil
 	})
 }
 

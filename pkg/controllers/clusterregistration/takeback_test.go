@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // After a start this cache may be behind the one whose object brought the key here. To take back what a living request
@@ -65,6 +68,14 @@ func TestAGrantIsSweptAndThatIsFree(t *testing.T) {
 	require.NoError(t, h.look(t, "request-1"))
 	after, ordered := h.registrations.After(workspace, "request-1")
 	require.True(t, ordered)
+	assert.Equal(t, kube.RecentLife+time.Second, after, "what waits for its agent may be deleted before the cache has shown it")
+
+	r := h.live("request-1")
+	registration.MarkUsed(&r.Status, r.Status.Credentials[0], now)
+	_, err := h.registrations.UpdateStatus(r)
+	require.NoError(t, err)
+	require.NoError(t, h.look(t, "request-1"))
+	after, _ = h.registrations.After(workspace, "request-1")
 	assert.Equal(t, sweep, after)
 }
 

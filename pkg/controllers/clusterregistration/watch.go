@@ -46,12 +46,14 @@ func (h *handler) requestsOfCluster(namespace, _ string, obj runtime.Object) ([]
 }
 
 // requestsOfDenial finds the requests that a denial kept out which is gone, or was taken back.
-func (h *handler) requestsOfDenial(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	// Of one that is denied no more the condition may still say that it was, or what it was like before tells.
-	if r, ok := obj.(*fleet.ClusterRegistration); ok && !denied(r) && grantedReason(r) != reasonDenied {
+func (h *handler) requestsOfDenial(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	// Of one that is denied no more the condition may still say that it was, or what it was like before tells. One that is
+	// gone is told with the last that was known of it.
+	r, ok := obj.(*fleet.ClusterRegistration)
+	if !ok || !denied(r) && grantedReason(r) != reasonDenied {
 		return nil, nil
 	}
-	return keysOf(h.Registrations.Cache().GetByIndex(heldByDenial, namespace))
+	return keysOf(h.Registrations.Cache().GetByIndex(heldByDenial, identityKey(r)))
 }
 
 // requestsOfNamespace finds the requests of the Cluster that a namespace was made for.

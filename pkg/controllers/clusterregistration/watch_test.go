@@ -47,10 +47,11 @@ func TestEveryChangeFindsTheRequestsThatItMayAnswer(t *testing.T) {
 		"a Cluster":                {h.requestsOfCluster, workspace, edge, cluster(), byItsClient},
 		"one without a client":     {h.requestsOfCluster, workspace, edge, cluster(func(c *fleet.Cluster) { c.Spec.ClientID = "" }), nil},
 		"a Cluster that is gone":   {h.requestsOfCluster, workspace, edge, nil, []string{"request-6"}},
-		"a request that is gone":   {h.requestsOfDenial, workspace, "request-1", nil, []string{"request-7"}},
+		"a request that is gone":   {h.requestsOfDenial, workspace, "request-1", nil, nil}, // its last state is told as well
+		"another client's denial":  {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now)), nil},
 		"a request":                {h.requestsOfDenial, workspace, "request-1", request(), nil},
-		"a denied request":         {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now)), []string{"request-7"}}, // what it was before an event counts
-		"one denied no more":       {h.requestsOfDenial, workspace, "request-1", request(decidedBy("approve"), refusedFor("Denied", now)), []string{"request-7"}},
+		"a denied request":         {h.requestsOfDenial, workspace, "request-1", request(decidedBy("deny"), refusedFor("Denied", now), ofClient("client4")), []string{"request-7"}}, // what it was before an event counts
+		"one denied no more":       {h.requestsOfDenial, workspace, "request-1", request(decidedBy("approve"), refusedFor("Denied", now), ofClient("client4")), []string{"request-7"}},
 		"a namespace":              {h.requestsOfNamespace, "", place, placeOf(edgeUID), byItsClient},
 		"a foreign namespace":      {h.requestsOfNamespace, "", "x", &corev1.Namespace{}, nil},
 		"a namespace that is gone": {h.requestsOfNamespace, "", "x", nil, nil},

@@ -98,7 +98,7 @@ func roleName(account string, i int) string {
 	if i == 0 {
 		return names.CredentialAccess(account)
 	}
-	return names.SafeConcat(names.CredentialAccess(account), strconv.Itoa(i))
+	return names.CredentialAccess(account) + "-" + strconv.Itoa(i)
 }
 
 func meta(account *corev1.ServiceAccount, name string) metav1.ObjectMeta {
