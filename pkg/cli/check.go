@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,7 +33,8 @@ func checkCommand() *cli.Command {
 			"is installed with them, and says of each check what was found and what to do. The argument is a file, or - for\n" +
 			"standard input; what it is is told by its content. A Secret that holds one of the two is read as well. Nothing is\n" +
 			"written anywhere. The checks are made from this machine: run the command where the hub's or the agent's pods have\n" +
-			"the same way. It ends with 0 if no check failed, and else with 1.\n\n" +
+			"the same way. The other side is looked at if --kubeconfig or --context names it; KUBECONFIG alone does not. It ends with 0\n" +
+			"if no check failed, and else with 1.\n\n" +
 			"   fleet cluster check edge-1.kubeconfig\n" +
 			"   fleet cluster check --kubeconfig hub.kubeconfig edge-1.kubeconfig\n" +
 			"   fleet cluster check --context edge-1 values.yaml\n" +
@@ -72,7 +74,7 @@ func checkJoining(c *cli.Context) error {
 		return err
 	}
 	if failures := report.Failures(); failures > 0 {
-		return fmt.Errorf("%d of %d checks failed", failures, len(report.Checks))
+		return errors.New(failedText(failures, len(report.Checks)))
 	}
 	return nil
 }
@@ -105,24 +107,3 @@ func readDocument(path string, input io.Reader) ([]byte, error) {
 	}
 	return document, nil
 }
-
-// printReport shows each remedy below what was found.
-func printReport(out io.Writer, report preflight.Report) error {
-	if report.Address != "" {
-		if _, err := fmt.Fprintf(out, "%s for %s\n\n", report.Input, printable(report.Address, maxSentence)); err != nil {
-			return err
-		}
-	}
-	return columns(out, func(table io.Writer) {
-		fmt.Fprintln(table, "CHECK\tRESULT\tFOUND")
-		for _, check := range report.Checks {
-			fmt.Fprintf(table, "%s\t%s\t%s\n", check.Name, check.Result, printable(check.Found, maxFound))
-			if check.Remedy != "" {
-				fmt.Fprintf(table, "\t\t=> %s\n", printable(check.Remedy, maxFound))
-			}
-		}
-	})
-}
-
-// maxFound is how much of a finding is shown, in characters: all that preflight lets through.
-const maxFound = 2048

@@ -45,7 +45,7 @@ func TestAFailedCheckIsShownWithItsRemedyAndEndsWithOne(t *testing.T) {
 
 	assert.Equal(t, 1, code)
 	assert.Regexp(t, `^kubeconfig for https://127\.0\.0\.1:\d+\n\nCHECK +RESULT +FOUND\ninput +ok `, out)
-	assert.Regexp(t, `\nauthentication +failed +the server refuses the token \(401\).*\n +=> Put a credential`, out)
+	assert.Regexp(t, `\nauthentication +failed +the server refuses the token \(401\).*\n( +[^=].*\n)? +=> Put a credential`, out)
 	assert.Regexp(t, `\npermissions +skipped +not looked at, because check authentication failed\n`, out)
 	assert.Regexp(t, `^fleet: \d of \d+ checks failed\n$`, errOut)
 	assert.NotContains(t, out+errOut, "s3cret")
@@ -82,6 +82,29 @@ func TestAReportWithoutFailuresIsASuccess(t *testing.T) {
 		{Name: "tls", Result: preflight.Warning, Found: "it ends\x1b[2J", Remedy: "Renew it."},
 	}}))
 	assert.Equal(t, "CHECK   RESULT    FOUND\ntls     warning   it ends?[2J\n                  => Renew it.\n", out.String())
+}
+
+// What was found may be long: nobody reads a line that a terminal breaks anywhere.
+func TestALongFindingIsBrokenIntoLines(t *testing.T) {
+	var out bytes.Buffer
+	sum := strings.Repeat("0123456789abcdef", 4)
+	found := "the certificate is not trusted: nothing in the given CA issued it; served: subject \"CN=lb\", issuer \"CN=corporate CA\", SHA-256 " +
+		sum + ", for edge-1.example.com, until 2027-01-31 00:00 UTC"
+	require.NoError(t, printReport(&out, preflight.Report{Checks: []preflight.Check{
+		{Name: preflight.CheckClusterAuthentication, Result: preflight.Skipped, Found: "not looked at"},
+		{Name: preflight.CheckTLS, Result: preflight.Failed, Found: found, Remedy: strings.Repeat("Put it in. ", 20)},
+	}}))
+	for line := range strings.Lines(out.String()) {
+		assert.LessOrEqual(t, len(line), 121, line)
+	}
+	assert.Contains(t, out.String(), sum+",", "what is compared is in one piece")
+	assert.Equal(t, strings.Fields(strings.ReplaceAll(found, ";", "")), strings.Fields(strings.Split(out.String(), "failed")[1])[:len(strings.Fields(found))])
+	assert.Equal(t, []string{""}, wrapped("", 10))
+}
+
+func TestOneCheckAloneIsNotCounted(t *testing.T) {
+	assert.Equal(t, "the check failed", failedText(1, 1))
+	assert.Equal(t, "1 of 14 checks failed", failedText(1, 14))
 }
 
 func TestWhatIsTypedWrongForACheck(t *testing.T) {
