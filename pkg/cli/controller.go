@@ -35,11 +35,13 @@ const (
 // endpointFlags are those of both roles. An address that is taken is bound later, not a failure.
 func endpointFlags(metricsEnv, healthEnv string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: flagMetricsBindAddress, EnvVars: []string{metricsEnv}, Value: defaultMetricsAddress, Usage: "where to serve /metrics; 0 turns it off"},
-		&cli.StringFlag{Name: flagHealthBindAddress, EnvVars: []string{healthEnv}, Value: defaultHealthAddress, Usage: "where to serve /healthz and /readyz; 0 turns it off"},
+		&cli.StringFlag{Name: flagMetricsBindAddress, EnvVars: []string{metricsEnv}, Value: defaultMetricsAddress, DefaultText: offOutside(defaultMetricsAddress), Usage: "where to serve /metrics; 0 turns it off"},
+		&cli.StringFlag{Name: flagHealthBindAddress, EnvVars: []string{healthEnv}, Value: defaultHealthAddress, DefaultText: offOutside(defaultHealthAddress), Usage: "where to serve /healthz and /readyz; 0 turns it off"},
 		&cli.BoolFlag{Name: "disable-metrics", Usage: "serve no metrics"},
 	}
 }
+
+func offOutside(address string) string { return address + "; with --kubeconfig nowhere" }
 
 // metricsAddress and healthAddress are where to serve. A process that was pointed at a cluster from outside serves nothing
 // unless it is told to: there may be several on one machine, and it has an address that others can reach.

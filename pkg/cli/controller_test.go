@@ -44,3 +44,13 @@ func TestAHubStartsWithoutReplicasForItsAgents(t *testing.T) {
 	assert.Contains(t, errOut, "no kubeconfig was given")
 	assert.Len(t, hook.AllEntries(), 1)
 }
+
+// A default that does not hold with --kubeconfig is not shown as if it did.
+func TestTheHelpOfBothRolesSaysThatNothingIsServedFromOutside(t *testing.T) {
+	for _, role := range []string{"controller", "agent"} {
+		code, out, _ := typed(role, "--help")
+		assert.Zero(t, code)
+		assert.Regexp(t, `--metrics-bind-address.*default: :8080; with --kubeconfig nowhere`, out)
+		assert.Regexp(t, `--health-bind-address.*default: :8081; with --kubeconfig nowhere`, out)
+	}
+}
