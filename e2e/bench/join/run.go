@@ -75,6 +75,7 @@ type Run struct {
 func Measure(ctx context.Context, o Options) (run Run, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	o.tell("starting a new hub")
 	h, err := bench.RaiseHub(ctx, o.Hub)
 	if err != nil {
 		return Run{}, err
@@ -83,6 +84,7 @@ func Measure(ctx context.Context, o Options) (run Run, err error) {
 		if err != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
 			err = fmt.Errorf("%w\n%s", err, h.Explain())
 		}
+		o.tell("removing the hub")
 		err = errors.Join(err, h.Remove())
 	}()
 	values, err := h.NewToken(ctx, stage.Workspace, tokenName, fleet.ClusterRegistrationTokenSpec{
@@ -113,6 +115,7 @@ func orderOf(values map[string]any) (order, error) {
 
 func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run, error) {
 	m := measurement{hub: h, order: o, record: &record{log: count.NewAuditLog(h.AuditLog())}}
+	options.tell("%d joins to warm it up", warmUps)
 	if err := m.warmUp(ctx); err != nil {
 		return Run{}, err
 	}
@@ -124,6 +127,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	if options.Profile != nil {
 		profile.Go(func() error { return options.Profile(ctx, h) })
 	}
+	options.tell("%s", options.plan())
 	outcomes, err := m.joins(ctx, options)
 	if err != nil {
 		return Run{}, err
@@ -132,6 +136,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	if err != nil {
 		return Run{}, err
 	}
+	options.tell("all have joined; waiting until the hub is quiet")
 	if err := m.awaitQuiet(ctx, warmUps+len(outcomes), stillness); err != nil {
 		return Run{}, err
 	}

@@ -15,7 +15,10 @@ func (r Run) Print(out io.Writer) {
 		r.WritesPerJoin, r.LeasesPerJoin, r.EventsPerJoin, r.AgentWritesPerJoin)
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
 		r.ReadsPerJoin, r.AgentReadsPerJoin, r.Looks, r.Tries, r.WatchEventsPerJoin)
-	fmt.Fprintf(out, "processor time while joining would allow %.1f/s\n", r.CPUBound)
+	fmt.Fprintf(out, "a join costs all processes together so much processor time that this machine could do %.1f/s at most\n", r.CPUBound)
+	if warning := r.warning(); warning != "" {
+		fmt.Fprintln(out, warning)
+	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "\nprocess\tCPU s\tcores busy while joining\tRSS MB\tpeak MB\n")
 	for _, name := range slices.Sorted(maps.Keys(r.Use)) {
@@ -33,6 +36,15 @@ func (r Run) Print(out io.Writer) {
 		}
 	}
 	_ = table.Flush()
+}
+
+// warning says that the figures are not those of this machine, empty where they are.
+func (r Run) warning() string {
+	if r.CoresOfOthers <= quietMachine {
+		return ""
+	}
+	return fmt.Sprintf("WARNING: other programs kept %.2f cores busy meanwhile, more than %.1f: rates and durations are of no use, requests are not affected much",
+		r.CoresOfOthers, quietMachine)
 }
 
 // PrintTrace tells where the time goes: over all joins, and in the median one.
