@@ -93,7 +93,7 @@ func printClusters(out io.Writer, rows []clusterRow, namespace string, now time.
 				beat = ago(r.LastHeartbeat, now) + " ago"
 			}
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", printable(r.Workspace, maxName), printable(r.Name, maxName), r.State,
-				r.JoinedBy, orDash(printable(r.AgentVersion, maxWord)), beat, orDash(printable(r.WaitsFor, maxSentence)))
+				r.JoinedBy, orDash(printable(r.AgentVersion, maxWord)), beat, orDash(cut(printable(r.WaitsFor, maxSentence), widthCell)))
 		}
 	})
 }

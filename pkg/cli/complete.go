@@ -173,7 +173,7 @@ func arguments(ctx context.Context, verb string, typed map[string]string) []stri
 		return objectNames[fleet.ClusterRegistrationToken](ctx, kindToken, typed, func(*fleet.ClusterRegistrationToken) bool { return true })
 	case "registration approve", "registration deny":
 		return objectNames[fleet.ClusterRegistration](ctx, kindRequest, typed, func(r *fleet.ClusterRegistration) bool {
-			return explain.NewRequest(r, nil).Pending
+			return explain.NewRequest(r, nil, nil).Pending
 		})
 	}
 	return nil

@@ -49,6 +49,17 @@ func (t *explainText) line(format string, args ...any) {
 	}
 }
 
+// wrapped is a text of several lines: first stands before its first one, and rest before the others.
+func (t *explainText) wrapped(first, rest, text string) {
+	for i, line := range wrap(text, widthLine-len(first)) {
+		if i == 0 {
+			t.line("%s%s", first, line)
+		} else {
+			t.line("%s%s", rest, line)
+		}
+	}
+}
+
 func (t *explainText) head(e explain.Explanation) {
 	if e.Exists {
 		t.line("Cluster %s/%s: %s, %s", e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
@@ -56,16 +67,21 @@ func (t *explainText) head(e explain.Explanation) {
 		t.line("%s/%s has no Cluster yet: %s, %s", e.Workspace, e.Name, e.State, joinedBy[e.JoinedBy])
 	}
 	if e.WaitsFor != "" {
-		t.line("Waits for: %s", e.WaitsFor)
+		t.wrapped("Waits for: ", "  ", brief(e.WaitsFor))
 	}
-	t.line("Next: %s\n", e.Next)
+	t.wrapped("Next: ", "  ", brief(e.Next))
+	t.line("")
 }
 
 func (t *explainText) steps(steps []explain.Step) {
 	t.table(func(table io.Writer) {
 		fmt.Fprintln(table, "STEP\tSTATE\tSINCE\tAGE\tDETAIL")
 		for _, s := range steps {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Step, s.State, clock(s.Since), ago(s.Since, t.now), orDash(reasoned(s.Reason, s.Detail)))
+			detail := wrap(brief(orDash(reasoned(s.Reason, s.Detail))), widthDetail)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Step, s.State, clock(s.Since), ago(s.Since, t.now), detail[0])
+			for _, line := range detail[1:] {
+				fmt.Fprintf(table, "\t\t\t\t%s\n", line)
+			}
 		}
 	})
 }
@@ -88,10 +104,12 @@ func (t *explainText) identity(id *explain.Identity) {
 			fmt.Fprintf(table, "  bound to\tno key\n")
 		}
 		if id.Instance != "" {
-			fmt.Fprintf(table, "  heartbeats\tof pod %s, key %s, token %s\n", id.Instance, orDash(id.Key), id.Token)
+			fmt.Fprintf(table, "  heartbeats\tof pod %s\n  \tkey %s, token %s\n", id.Instance, orDash(id.Key), id.Token)
 		}
 		if id.Note != "" {
-			fmt.Fprintf(table, "  note\t%s\n", id.Note)
+			for i, line := range wrap(id.Note, widthLine) {
+				fmt.Fprintf(table, "  %s\t%s\n", []string{"note", ""}[min(i, 1)], line)
+			}
 		}
 	})
 }
@@ -103,9 +121,11 @@ func (t *explainText) expiries(list []explain.Expiry) {
 	t.line("\nWhat ends some day")
 	t.table(func(table io.Writer) {
 		for _, x := range list {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", x.What, t.end(x), x.Note)
-			if x.Fingerprint != "" {
-				fmt.Fprintf(table, "  \t%s\n", x.Fingerprint)
+			fmt.Fprintf(table, "  %s\t%s\n", x.What, t.end(x))
+			for _, more := range []string{x.Note, x.Fingerprint} {
+				if more != "" {
+					fmt.Fprintf(table, "  \t%s\n", more)
+				}
 			}
 		}
 	})
@@ -135,9 +155,10 @@ func (t *explainText) requests(list []explain.Request) {
 			t.line("  and %d more", len(list)-i)
 			return
 		}
-		t.line("  %s, %s old: %s", r.Name, ago(r.Created, t.now), reasoned(r.Reason, r.Message))
-		t.line("    %s", claims(r))
-		t.line("    ended by: %s", r.EndedBy)
+		t.line("  %s, %s old", r.Name, ago(r.Created, t.now))
+		t.wrapped("    ", "    ", brief(reasoned(r.Reason, r.Message)))
+		t.wrapped("    ", "    ", claims(r))
+		t.wrapped("    ended by: ", "    ", r.EndedBy)
 		for _, command := range r.Commands {
 			t.line("    $ %s", command)
 		}
@@ -160,7 +181,8 @@ func claims(r explain.Request) string {
 func (t *explainText) troubles(e explain.Explanation) {
 	tell := func(who string, trouble *explain.Trouble) {
 		if trouble != nil && !told(e, trouble.Message) {
-			t.line("\nLast error of the %s, %s ago, from %s:\n  %s", who, ago(trouble.Time, t.now), trouble.From, reasoned(trouble.Reason, trouble.Message))
+			t.line("\nLast error of the %s, %s ago, from %s:", who, ago(trouble.Time, t.now), trouble.From)
+			t.wrapped("  ", "  ", brief(reasoned(trouble.Reason, trouble.Message)))
 		}
 	}
 	tell("hub", e.HubError)
@@ -170,18 +192,26 @@ func (t *explainText) troubles(e explain.Explanation) {
 		return
 	}
 	t.line("\nWarnings of the hub")
-	t.table(func(table io.Writer) {
-		for _, w := range warnings {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", clock(&w.Time), w.About, reasoned(w.Reason, w.Message))
+	for _, w := range warnings {
+		over := ""
+		if w.Over {
+			over = " (over)"
 		}
-	})
+		t.line("  %s   %s%s", clock(&w.Time), w.About, over)
+		t.wrapped("    ", "    ", brief(reasoned(w.Reason, w.Message)))
+	}
 }
 
 // told says whether a message only repeats what a step or a request that is shown says. An Event of a condition has its
 // message behind a few words of its own.
 func told(e explain.Explanation, message string) bool {
+	_, told, ofCondition := strings.Cut(message, "=False: ")
 	for _, s := range e.Steps {
-		if s.State != explain.Done && s.Detail != "" && strings.HasSuffix(message, s.Detail) {
+		if s.State == explain.Done || s.Detail == "" {
+			continue
+		}
+		// A step may have more to say than its condition.
+		if strings.HasSuffix(message, s.Detail) || ofCondition && told != "" && strings.HasPrefix(s.Detail, told) {
 			return true
 		}
 	}

@@ -2,15 +2,18 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/explain"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 const (
@@ -51,7 +54,7 @@ func listRequests(c *cli.Context) error {
 	var rows []explain.Request
 	namespace, err := h.listed(c, func(namespace string) (err error) {
 		requests, err := readAll[fleet.ClusterRegistration](c.Context, h, kindRequest, namespace)
-		rows = requestRows(requests, c.Bool(flagPending))
+		rows = requestRows(requests, readAround(c.Context, h, namespace), c.Bool(flagPending))
 		return err
 	})
 	if err != nil {
@@ -68,10 +71,31 @@ func listRequests(c *cli.Context) error {
 	})
 }
 
-func requestRows(requests []fleet.ClusterRegistration, pending bool) []explain.Request {
+// around are the Clusters and tokens that requests are about, by workspace and name.
+type around struct {
+	clusters map[string]*fleet.Cluster
+	tokens   map[string]*fleet.ClusterRegistrationToken
+}
+
+// readAround reads what there is to requests, as far as the person may: who may not sees less.
+func readAround(ctx context.Context, h *hub, namespace string) around {
+	found := around{map[string]*fleet.Cluster{}, map[string]*fleet.ClusterRegistrationToken{}}
+	_ = each(ctx, h, kindCluster, namespace, metav1.ListOptions{}, func(c *fleet.Cluster) error {
+		found.clusters[c.Namespace+"/"+c.Name] = c
+		return nil
+	})
+	_ = each(ctx, h, kindToken, namespace, metav1.ListOptions{}, func(t *fleet.ClusterRegistrationToken) error {
+		found.tokens[t.Namespace+"/"+t.Name] = t
+		return nil
+	})
+	return found
+}
+
+func requestRows(requests []fleet.ClusterRegistration, known around, pending bool) []explain.Request {
 	var rows []explain.Request
 	for i := range requests {
-		row := explain.NewRequest(&requests[i], nil)
+		r := &requests[i]
+		row := explain.NewRequest(r, known.clusters[r.Namespace+"/"+r.Status.ClusterName], known.tokens[r.Namespace+"/"+r.Labels[names.RegistrationTokenLabel]])
 		if !pending || row.Pending {
 			rows = append(rows, row)
 		}
@@ -91,29 +115,35 @@ func printRequests(out io.Writer, rows []explain.Request, namespace string, pend
 		return nothing(out, what, namespace)
 	}
 	return columns(out, func(table io.Writer) {
-		fmt.Fprintln(table, "WORKSPACE\tNAME\tCLUSTER\tCLIENT ID\tTOKEN\tGRANTED\tREASON\tAGE\tMESSAGE")
+		fmt.Fprintln(table, "WORKSPACE\tNAME\tCLUSTER\tCLIENT ID\tTOKEN\tREASON\tAGE")
 		for _, r := range rows {
-			granted := "no"
-			if r.Granted {
-				granted = "yes"
+			cluster := r.Cluster
+			if r.NewCluster != "" {
+				cluster = "new: " + r.NewCluster
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Workspace, r.Name, orDash(printable(r.Cluster, maxName)),
-				printable(r.ClientID, maxWord), orDash(printable(r.Token, maxWord)), granted, orDash(printable(r.Reason, maxWord)),
-				ago(r.Created, now), orDash(printable(r.Message, maxSentence)))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Workspace, r.Name, orDash(cut(printable(cluster, maxName), maxWord)),
+				cut(printable(r.ClientID, maxWord), widthID), orDash(cut(printable(r.Token, maxWord), widthID*2)), orDash(printable(r.Reason, maxWord)),
+				ago(r.Created, now))
 		}
 	})
 }
 
 // hintOf says how to go on, where a person has to.
 func hintOf(rows []explain.Request) string {
-	waiting := 0
+	waiting, refused := 0, 0
 	for _, r := range rows {
-		if explain.WaitsForPerson(r.Reason) {
+		switch {
+		case explain.WaitsForPerson(r.Reason):
 			waiting++
+		case !r.Granted:
+			refused++
 		}
 	}
-	if waiting == 0 {
+	switch {
+	case waiting == 0 && refused == 0:
 		return ""
+	case waiting == 0:
+		return "Why the hub refuses a request, and what ends that, is in `-o yaml`."
 	}
 	return fmt.Sprintf("Waiting for a person's decision: %d. See `fleet cluster explain CLUSTER`; then `fleet registration approve [--replace] NAME -n WORKSPACE`, or deny.", waiting)
 }

@@ -45,11 +45,11 @@ func TestRequestsAreListedAndThePendingOnesApart(t *testing.T) {
 	code, out, errOut := typed("registration", "list")
 	require.Zero(t, code)
 	assert.Equal(t, [][]string{
-		{"WORKSPACE", "NAME", "CLUSTER", "CLIENT ID", "TOKEN", "GRANTED", "REASON", "AGE", "MESSAGE"},
-		{"fleet-default", "request-a", "edge-1", "client-1", "edge", "yes", "Granted", "5m", "-"},
-		{"fleet-default", "request-b", "edge-1", "client-1", "edge", "no", "IdentityConflict", "5m", "because of IdentityConflict"},
-		{"fleet-default", "request-c", "edge-1", "client-1", "edge", "no", "Denied", "5m", "because of Denied"},
-		{"team-a", "request-d", "-", "client-1", "edge", "no", "TokenUnknown", "5m", "two; lines ?and more"},
+		{"WORKSPACE", "NAME", "CLUSTER", "CLIENT ID", "TOKEN", "REASON", "AGE"},
+		{"fleet-default", "request-a", "edge-1", "client-1", "edge", "Granted", "5m"},
+		{"fleet-default", "request-b", "edge-1", "client-1", "edge", "IdentityConflict", "5m"},
+		{"fleet-default", "request-c", "edge-1", "client-1", "edge", "Denied", "5m"},
+		{"team-a", "request-d", "-", "client-1", "edge", "TokenUnknown", "5m"},
 	}, cells(out))
 	assert.Contains(t, errOut, "Waiting for a person's decision: 1.")
 
@@ -60,12 +60,38 @@ func TestRequestsAreListedAndThePendingOnesApart(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &list))
 	require.Len(t, list.Items, 2)
 	assert.Equal(t, "request-b", list.Items[0].Name)
+	assert.Equal(t, "two; lines ?and more", list.Items[1].Message)
 	assert.Equal(t, []string{
 		"fleet registration approve --replace request-b -n fleet-default", "fleet registration deny request-b -n fleet-default",
 	}, list.Items[0].Commands)
 
 	_, out, _ = typed("registration", "list", "--pending", "-n", "nope")
 	assert.Equal(t, "There are no pending registration requests in workspace nope.\n", out)
+}
+
+// A machine that waits to be let in is in no list of clusters.
+func TestANewMachineIsShownWithTheClusterThatItWouldBe(t *testing.T) {
+	h := newTestHub(t, "")
+	allowed := []string{"env"}
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "edge", usable, func(t *fleet.ClusterRegistrationToken) {
+		t.Spec.RequireApproval, t.Spec.AllowedLabels = true, &allowed
+	}))
+	h.put("ClusterRegistration", aRequest("fleet-default", "request-new", refusedFor(explain.ReasonWaitingForApproval, ""), func(r *fleet.ClusterRegistration) {
+		r.Spec.ClusterLabels = map[string]string{"env": "prod", "zone": "a", "fleet.cattle.io/x": "y"}
+	}))
+	name := names.RegisteredCluster("client-1")
+	_, out, _ := typed("registration", "list", "--pending")
+	assert.Contains(t, out, "new: "+name)
+
+	code, out, errOut := typed("registration", "approve", "request-new", "--dry-run")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, cells(out), []string{"new cluster", name})
+	assert.Contains(t, cells(out), []string{"  labels asked for", "env=prod, fleet.cattle.io/x=y, zone=a"})
+	assert.Contains(t, cells(out), []string{"  not given", "fleet.cattle.io/x, zone"})
+
+	code, out, errOut = typed("cluster", "explain", name)
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "Requested")
 }
 
 func TestADecisionIsWrittenAfterItWasShown(t *testing.T) {
@@ -226,6 +252,7 @@ func TestADecisionHoldsForWhatWasShown(t *testing.T) {
 		"somebody's no": func(r *fleet.ClusterRegistration) {
 			r.Status.Approval = &fleet.RegistrationApproval{Decision: "deny", By: "joe"}
 		},
+		"other labels":    func(r *fleet.ClusterRegistration) { r.Spec.ClusterLabels = map[string]string{"env": "prod"} },
 		"another cluster": func(r *fleet.ClusterRegistration) { r.Status.ClusterName = "edge-9" },
 	} {
 		code, errOut, h := change(then)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"maps"
 	"time"
 	"unicode/utf8"
 
@@ -14,10 +14,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/explain"
-	"github.com/rancher/fleet/pkg/registration"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 const (
@@ -104,7 +105,8 @@ func (d *decider) run(o object) error {
 	if err := explain.CheckDecision(r, cluster, d.decision, d.cli.Bool(flagTakeBack)); err != nil {
 		return fmt.Errorf("%s %s: %w", kindRequest, o, err)
 	}
-	before := explain.NewRequest(r, cluster)
+	token := d.tokenOf(r)
+	before := explain.NewRequest(r, cluster, token)
 	if key := d.cli.String(flagKey); key != "" && key != before.KeyFingerprint {
 		return fmt.Errorf("%s %s came with the key %s and not with the one of --%s; nothing was decided: deny it if nobody knows that key",
 			kindRequest, o, orNoKey(before.KeyFingerprint), flagKey)
@@ -124,7 +126,7 @@ func (d *decider) run(o object) error {
 	if err != nil {
 		return err
 	}
-	return d.done(explain.NewRequest(written, cluster), decidedText(approval, r.Status.Granted))
+	return d.done(explain.NewRequest(written, cluster, token), decidedText(approval, r.Status.Granted))
 }
 
 func (d *decider) done(request explain.Request, text string) error {
@@ -178,11 +180,11 @@ func whole(a *fleet.RegistrationApproval) map[string]any {
 
 // sameBasis says whether a decision about one state of a request is a decision about the other.
 func sameBasis(a, b *fleet.ClusterRegistration) bool {
-	one, other := explain.NewRequest(a, nil), explain.NewRequest(b, nil)
+	one, other := explain.NewRequest(a, nil, nil), explain.NewRequest(b, nil, nil)
 	one.Since, other.Since, one.Message, other.Message = nil, nil, "", ""
 	left, err1 := json.Marshal(one)
 	right, err2 := json.Marshal(other)
-	return a.UID == b.UID && err1 == nil && err2 == nil && string(left) == string(right)
+	return a.UID == b.UID && maps.Equal(a.Spec.ClusterLabels, b.Spec.ClusterLabels) && err1 == nil && err2 == nil && string(left) == string(right)
 }
 
 // clusterOf is the Cluster that a request is about, nil where there is none or it cannot be read.
@@ -197,6 +199,19 @@ func (d *decider) clusterOf(r *fleet.ClusterRegistration) *fleet.Cluster {
 	return cluster
 }
 
+// tokenOf is the token that a request came with, nil where there is none or it cannot be read.
+func (d *decider) tokenOf(r *fleet.ClusterRegistration) *fleet.ClusterRegistrationToken {
+	name := r.Labels[names.RegistrationTokenLabel]
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return nil
+	}
+	token, err := readOne[fleet.ClusterRegistrationToken](d.cli.Context, d.hub, kindToken, object{r.Namespace, name})
+	if err != nil {
+		return nil
+	}
+	return token
+}
+
 // whoAmI is how the hub knows the person.
 func whoAmI(ctx context.Context, h *hub) string {
 	review, err := h.clients.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
@@ -204,47 +219,4 @@ func whoAmI(ctx context.Context, h *hub) string {
 		return unknownPerson
 	}
 	return printable(review.Status.UserInfo.Username, maxName)
-}
-
-// printDecided shows what a decision is about.
-func printDecided(out io.Writer, r explain.Request, cluster *fleet.Cluster) error {
-	return columns(out, func(table io.Writer) {
-		row := func(what, value string) { fmt.Fprintf(table, "%s\t%s\n", what, orDash(value)) }
-		row("request", r.Workspace+"/"+r.Name)
-		row("client ID", r.ClientID)
-		row("key", orNoKey(r.KeyFingerprint))
-		row("cluster UID", r.ClusterUID)
-		row("sent by", r.Requester)
-		row("token", r.Token)
-		row("the hub says", reasoned(r.Reason, r.Message))
-		row("cluster", r.Cluster)
-		if cluster == nil {
-			return
-		}
-		state, _ := registration.StateOf(cluster)
-		row("  is", strings.TrimSpace(state+" "+cluster.Status.Agent.Version))
-		if pin, err := registration.PinOf(cluster.Annotations); err == nil && pin != nil {
-			row("  is bound to", "key "+pin.Fingerprint+" of cluster UID "+orDash(pin.ClusterUID))
-		}
-	})
-}
-
-func orNoKey(fingerprint string) string {
-	if fingerprint == "" {
-		return "none: the credential is not sealed, and the cluster is not bound to a key"
-	}
-	return fingerprint
-}
-
-// decidedText says what a decision brings about; granted is what the request was before.
-func decidedText(a *fleet.RegistrationApproval, granted bool) string {
-	said := map[string]string{
-		explain.Approve: "Approved by %s. The hub grants the request, and its agent registers within seconds.",
-		explain.Replace: "Approved with --replace by %s. The Cluster is bound to the key of this request; the old agent loses its access at the first heartbeat of the new one.",
-		explain.Deny:    "Denied by %s. The request gets nothing, and an agent that its Cluster has is not touched.",
-	}[a.Decision]
-	if granted && a.Decision == explain.Deny {
-		said = "Denied by %s. The hub takes back what the request was granted; its agent loses its access."
-	}
-	return fmt.Sprintf(said, a.By)
 }

@@ -166,7 +166,7 @@ func printTokens(out io.Writer, rows []tokenRow, namespace string, now time.Time
 		fmt.Fprintln(table, "WORKSPACE\tNAME\tSTATE\tENDS\tGOOD FOR\tSECRET\tNOTE")
 		for _, r := range rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Workspace, r.Name, printable(r.State, maxWord), until(r.Expires, now),
-				printable(r.limits(), maxSentence), orDash(r.Secret), orDash(printable(r.Message, maxSentence)))
+				cut(printable(r.limits(), maxSentence), widthDetail), orDash(r.Secret), orDash(cut(printable(r.Message, maxSentence), widthCell)))
 		}
 	})
 }

@@ -112,6 +112,8 @@ type EventLine struct {
 	About   string      `json:"about"`
 	Reason  string      `json:"reason"`
 	Message string      `json:"message"`
+	// Over says that what it warned of holds no more.
+	Over bool `json:"over,omitempty"`
 }
 
 // Explain tells what the facts say.

@@ -93,7 +93,7 @@ func (v *view) nextOf(step Step) string {
 		return v.nextOfAbsence()
 	case StepGrant:
 		if v.current != nil && !v.current.Status.Granted {
-			return v.nextOfRequest(NewRequest(v.current, v.Cluster))
+			return v.nextOfRequest(NewRequest(v.current, v.Cluster, v.tokenFor(v.current)))
 		}
 	case StepCredential:
 		if step.State == Failed {

@@ -33,11 +33,16 @@ type Request struct {
 	Workspace string `json:"workspace"`
 	Name      string `json:"name"`
 	// Cluster is the one that the hub has matched it to.
-	Cluster  string       `json:"cluster,omitempty"`
-	ClientID string       `json:"clientID"`
-	Token    string       `json:"token,omitempty"`
-	Created  *metav1.Time `json:"created,omitempty"`
-	Granted  bool         `json:"granted"`
+	Cluster string `json:"cluster,omitempty"`
+	// NewCluster is the name of the Cluster that it would make, where it was matched to none.
+	NewCluster string `json:"newCluster,omitempty"`
+	// Labels are those that the agent asks for its new Cluster, and DroppedLabels the keys that it does not get.
+	Labels        map[string]string `json:"labels,omitempty"`
+	DroppedLabels []string          `json:"droppedLabels,omitempty"`
+	ClientID      string            `json:"clientID"`
+	Token         string            `json:"token,omitempty"`
+	Created       *metav1.Time      `json:"created,omitempty"`
+	Granted       bool              `json:"granted"`
 	// Pending says that it may still be granted.
 	Pending bool         `json:"pending"`
 	Since   *metav1.Time `json:"since,omitempty"`
@@ -53,8 +58,9 @@ type Request struct {
 	Commands []string `json:"commands,omitempty"`
 }
 
-// NewRequest shows a request. cluster is the one that it is about, nil where there is none or it is not known.
-func NewRequest(r *fleet.ClusterRegistration, cluster *fleet.Cluster) Request {
+// NewRequest shows a request. cluster is the one that it is about, and token the one that it came with; each is nil where
+// there is none or it is not known.
+func NewRequest(r *fleet.ClusterRegistration, cluster *fleet.Cluster, token *fleet.ClusterRegistrationToken) Request {
 	granted := conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionGranted)
 	out := Request{
 		Workspace: r.Namespace, Name: r.Name, Cluster: r.Status.ClusterName, ClientID: r.Spec.ClientID, Token: tokenOf(r),
@@ -65,6 +71,9 @@ func NewRequest(r *fleet.ClusterRegistration, cluster *fleet.Cluster) Request {
 	}
 	if granted != nil {
 		out.Since, out.Reason, out.Message = since(granted), granted.Reason, granted.Message
+	}
+	if out.NewCluster = newCluster(r, token, out.Reason); out.NewCluster != "" {
+		out.Labels, out.DroppedLabels = r.Spec.ClusterLabels, droppedLabels(r, token)
 	}
 	if !r.Status.Granted {
 		out.Pending = r.DeletionTimestamp == nil && IsPending(out.Reason)
@@ -171,7 +180,7 @@ func (v *view) pending() []Request {
 	out := []Request{}
 	for _, r := range newestFirst(v.Requests.Value) {
 		if !r.Status.Granted {
-			out = append(out, NewRequest(r, v.Cluster))
+			out = append(out, NewRequest(r, v.Cluster, v.tokenFor(r)))
 		}
 	}
 	return out

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -109,20 +108,6 @@ func (v *view) identity() *Identity {
 		return nil
 	}
 	return &id
-}
-
-// maxWarnings is how many events are shown.
-const maxWarnings = 5
-
-func (v *view) warnings() []EventLine {
-	sorted := slices.SortedFunc(slices.Values(v.Warnings.Value), func(a, b Warning) int {
-		return cmp.Or(b.Time.Compare(a.Time.Time), cmp.Compare(a.Reason, b.Reason))
-	})
-	out := []EventLine{}
-	for _, w := range sorted[:min(len(sorted), maxWarnings)] {
-		out = append(out, EventLine(w))
-	}
-	return out
 }
 
 // unknown is what could not be read.
