@@ -70,7 +70,7 @@ func (s *Source) Load(cm *corev1.ConfigMap) (Loaded, error) {
 		return Loaded{Ignored: fmt.Sprintf("annotation %s is %.40q, this hub is %q", names.VersionAnnotation, got, s.version)}, nil
 	}
 	document := cm.Data[names.ConfigKey]
-	if strings.TrimSpace(document) == "" && s.loaded {
+	if strings.TrimSpace(document) == "" {
 		return Loaded{Ignored: fmt.Sprintf("key %q is empty, the configuration in force is kept", names.ConfigKey)}, nil
 	}
 	parsed, warnings, err := Parse(document, Default(s.version))

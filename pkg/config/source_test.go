@@ -72,9 +72,13 @@ func TestDeletedAndEmptyConfigMapsKeepWhatIsInForce(t *testing.T) {
 	}
 }
 
-func TestFirstLoadOfAnEmptyConfigMapMeansTheDefaults(t *testing.T) {
+// Nobody has said anything yet: an empty document is no wish for the defaults, an empty mapping is.
+func TestFirstLoadOfAnEmptyConfigMapSaysNothing(t *testing.T) {
 	source := NewSource(testVersion)
 	loaded, err := source.Load(configMap("", ""))
+	require.NoError(t, err)
+	assert.NotEmpty(t, loaded.Ignored)
+	loaded, err = source.Load(configMap("", "{}"))
 	require.NoError(t, err)
 	assert.Empty(t, loaded.Ignored)
 	assert.Equal(t, Default(testVersion), source.Get())

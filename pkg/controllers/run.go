@@ -87,7 +87,7 @@ func serve(ctx context.Context, o Options, leads, started *atomic.Bool) func() {
 func healthHandler(leads, started *atomic.Bool) http.Handler {
 	return kube.HealthHandler(kube.Checks{}, kube.Checks{"controllers": func() error {
 		if leads.Load() && !started.Load() {
-			return errors.New("the caches are being filled")
+			return errors.New("it waits for its configuration, or fills its caches")
 		}
 		return nil
 	}})
@@ -103,6 +103,9 @@ func lead(ctx context.Context, o Options, started *atomic.Bool) error {
 		return err
 	}
 	background, err := register(ctx, hub, o, uid)
+	if ctx.Err() != nil {
+		return nil // it was told to stop while it waited for its configuration
+	}
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,6 @@ import (
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	hubconfig "github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/names"
@@ -36,20 +34,15 @@ type handler struct {
 }
 
 // Register reads the configuration, so that it is in force when Register returns, and watches it from then on. Every
-// subscriber is called once after the start, and then at each change. A document that cannot be read is no error: it is
-// logged, and the defaults are in force until it is mended.
+// subscriber is called once after the start, and then at each change. Where there is none that can be read, Register waits
+// for one: a hub that took its own defaults for what somebody wants would give every agent another image.
 func Register(ctx context.Context, deps Deps) error {
 	h := &handler{Deps: deps, ctx: ctx, due: true}
-	cm, err := deps.ConfigMaps.Get(deps.Names.System, names.ControllerConfigMap, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		cm, err = nil, nil
+	if err := h.await(); err != nil {
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("reading ConfigMap %s/%s: %w", deps.Names.System, names.ControllerConfigMap, err)
-	}
-	h.load(cm)
 	deps.ConfigMaps.OnChange(ctx, handlerName, h.onChange)
-	// Without a ConfigMap there is no event, and the subscribers would wait for ever.
+	// The cache may show the ConfigMap without an event that is new to it.
 	deps.ConfigMaps.EnqueueAfter(deps.Names.System, names.ControllerConfigMap, 0)
 	return nil
 }
@@ -62,12 +55,14 @@ func (h *handler) onChange(key string, cm *corev1.ConfigMap) (*corev1.ConfigMap,
 	return cm, h.notify()
 }
 
-// load takes the document into the source, and says in the log what was not taken: once, not at each retry.
-func (h *handler) load(cm *corev1.ConfigMap) {
+// load takes the document into the source, and says in the log what was not taken: once, not at each retry. It returns
+// whether the document was taken.
+func (h *handler) load(cm *corev1.ConfigMap) bool {
 	loaded, err := h.Source.Load(cm)
+	taken := err == nil && loaded.Ignored == ""
 	state := stateOf(cm)
 	if state == h.logged {
-		return
+		return taken
 	}
 	h.logged = state
 	log := logrus.WithField("configmap", h.Names.System+"/"+names.ControllerConfigMap)
@@ -82,6 +77,7 @@ func (h *handler) load(cm *corev1.ConfigMap) {
 	default:
 		log.Info("Configuration loaded")
 	}
+	return taken
 }
 
 // notify tells the subscribers where they have not all taken the configuration in force. A failure of one brings the key

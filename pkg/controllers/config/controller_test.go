@@ -74,14 +74,6 @@ func TestConfigurationIsInForceWhenRegisterReturns(t *testing.T) {
 	assert.True(t, queued, "subscribers are told once, with or without a ConfigMap")
 }
 
-func TestMissingConfigMapMeansDefaults(t *testing.T) {
-	w := newWorld(t)
-	require.NoError(t, Register(t.Context(), w.Deps))
-	assert.Equal(t, hubconfig.Default(version), w.Source.Get())
-	require.NoError(t, w.event(nil))
-	assert.Len(t, w.told, 1)
-}
-
 func TestUnreadableConfigMapFailsTheStart(t *testing.T) {
 	w := newWorld(t)
 	w.maps.Fail = func(string, string) error { return errors.New("timeout") }
