@@ -99,7 +99,7 @@ func TestALongFindingIsBrokenIntoLines(t *testing.T) {
 	}
 	assert.Contains(t, out.String(), sum+",", "what is compared is in one piece")
 	assert.Equal(t, strings.Fields(strings.ReplaceAll(found, ";", "")), strings.Fields(strings.Split(out.String(), "failed")[1])[:len(strings.Fields(found))])
-	assert.Equal(t, []string{""}, wrapped("", 10))
+	assert.Equal(t, []string{""}, wrap("", 10))
 }
 
 func TestOneCheckAloneIsNotCounted(t *testing.T) {

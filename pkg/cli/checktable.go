@@ -37,7 +37,7 @@ func printReport(out io.Writer, report preflight.Report) error {
 				continue
 			}
 			mark := remedyMark
-			for _, line := range wrapped(printable(check.Remedy, maxFound), foundWidth-len(remedyMark)) {
+			for _, line := range wrap(printable(check.Remedy, maxFound), foundWidth-len(remedyMark)) {
 				fmt.Fprintf(table, "\t\t%s%s\n", mark, line)
 				mark = strings.Repeat(" ", len(remedyMark))
 			}
@@ -59,25 +59,7 @@ func factLines(text string, width int) []string {
 	}
 	var lines []string
 	for fact := range strings.SplitSeq(text, "; ") {
-		lines = append(lines, wrapped(fact, width)...)
-	}
-	return lines
-}
-
-// wrapped breaks a text between words. A word that is longer than a line has one to itself, since people copy it.
-func wrapped(text string, width int) []string {
-	words := strings.Fields(text)
-	if len(words) == 0 {
-		return []string{""}
-	}
-	lines := []string{words[0]}
-	for _, word := range words[1:] {
-		last := &lines[len(lines)-1]
-		if utf8.RuneCountInString(*last)+1+utf8.RuneCountInString(word) > width {
-			lines = append(lines, word)
-			continue
-		}
-		*last += " " + word
+		lines = append(lines, wrap(fact, width)...)
 	}
 	return lines
 }
