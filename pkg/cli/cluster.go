@@ -18,7 +18,7 @@ import (
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "cluster",
-		Usage: "see the clusters of a hub and how far they are, and order their agents anew",
+		Usage: "see the clusters of a hub and how far they are, check one before it joins, and order agents anew",
 		Subcommands: []*cli.Command{
 			{
 				Name:   "list",
@@ -62,6 +62,9 @@ func listClusters(c *cli.Context) error {
 		return err
 	}
 	rows := clusterRows(known)
+	if len(rows) == 0 {
+		h.noteMissing(c, namespace)
+	}
 	return present(c, newItems(rows), func(out io.Writer) error { return printClusters(out, rows, namespace, time.Now()) })
 }
 

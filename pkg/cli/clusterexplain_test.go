@@ -187,7 +187,7 @@ func TestExplainFindsTheOnlyClusterOfAName(t *testing.T) {
 
 func TestWhatIsNoHubIsSaid(t *testing.T) {
 	newTestHub(t, "", kubetest.HubKinds("Cluster", "ClusterRegistration", "ClusterRegistrationToken")...)
-	for _, line := range []string{"cluster list", "cluster explain a", "cluster redeploy a", "token list", "token values a", "registration list", "registration approve a"} {
+	for _, line := range []string{"cluster list", "cluster explain a", "cluster redeploy a", "token list", "token create a", "token values a", "registration list", "registration approve a"} {
 		code, _, errOut := typed(strings.Fields(line)...)
 		assert.Equal(t, 1, code, line)
 		assert.Contains(t, errOut, "this cluster is no hub", line)

@@ -68,6 +68,10 @@ func complete(ctx context.Context, commands []*cli.Command, words []string) []st
 		}
 		return matching(flagNames(verb), last)
 	}
+	if workspace, rest, both := strings.Cut(last, "/"); both && flagNamed(verb, flagNamespace) != nil && typed[flagNamespace] == "" && len(validation.IsDNS1123Label(workspace)) == 0 {
+		typed[flagNamespace] = workspace
+		return prefixed(workspace+"/", matching(arguments(ctx, name, typed), rest))
+	}
 	return matching(arguments(ctx, name, typed), last)
 }
 

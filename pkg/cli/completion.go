@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -66,7 +67,7 @@ func completionCommand() *cli.Command {
 			}
 			script, ok := completionScripts[c.Args().First()]
 			if !ok {
-				return usagef("there is no completion for %.32q, but for %v", c.Args().First(), known)
+				return usagef("there is no completion for %.32q, but for %s", c.Args().First(), strings.Join(known, ", "))
 			}
 			_, err := fmt.Fprint(c.App.Writer, script)
 			return err

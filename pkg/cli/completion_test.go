@@ -81,13 +81,16 @@ func aHubToComplete(t *testing.T) *testHub {
 func TestBashCompletesCommandsFlagsAndNames(t *testing.T) {
 	aHubToComplete(t)
 	for line, want := range map[string]string{
-		"fleet |":                           "agent cluster completion controller help registration token version",
-		"fleet cl|":                         "cluster",
-		"fleet cluster e|":                  "explain",
-		"fleet bogus |":                     "",
-		"fleet cluster explain |":           "edge-1 edge-2",
-		"fleet cluster explain edge-2|":     "edge-2",
-		"fleet cluster explain -n team-a |": "other",
+		"fleet |":                                                   "agent cluster completion controller help registration token version",
+		"fleet cl|":                                                 "cluster",
+		"fleet cluster e|":                                          "explain",
+		"fleet bogus |":                                             "",
+		"fleet cluster explain |":                                   "edge-1 edge-2",
+		"fleet cluster explain edge-2|":                             "edge-2",
+		"fleet cluster explain -n team-a |":                         "other",
+		"fleet cluster explain team-a/|":                            "team-a/other",
+		"fleet token values team-b/to|":                             "team-b/token-2",
+		"fleet completion ba/|":                                     "",
 		"fleet cluster redeploy --namespace = team-a o|":            "other",
 		"fleet cluster explain --s|":                                "--system-namespace",
 		"fleet cluster list --all|":                                 "--all-namespaces",

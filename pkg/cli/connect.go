@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -62,6 +64,9 @@ func connect(c *cli.Context) (*hub, error) {
 }
 
 func newHub(kubeconfig, context string) (*hub, error) {
+	if known := kube.UserContexts(kubeconfig); context != "" && len(known) > 0 && !slices.Contains(known, context) {
+		return nil, fmt.Errorf("--%s is %.64q: the kubeconfig has no such context, but %s", flagContext, context, printable(strings.Join(known, ", "), maxSentence))
+	}
 	cfg, err := kube.UserConfig(kubeconfig, context, "fleet/"+version.Version)
 	if err != nil {
 		return nil, err
@@ -124,6 +129,16 @@ func (h *hub) listed(c *cli.Context, list func(namespace string) error) (string,
 	}
 	note(c, "You may not list all workspaces; this is %s.", namespace)
 	return namespace, nil
+}
+
+// noteMissing tells who got an empty list that there is no namespace of the name. Who may not look is told nothing.
+func (h *hub) noteMissing(c *cli.Context, namespace string) {
+	if namespace == metav1.NamespaceAll {
+		return
+	}
+	if _, err := h.clients.CoreV1().Namespaces().Get(c.Context, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		note(c, "There is no namespace %s on this hub.", namespace)
+	}
 }
 
 // note tells something beside the output.

@@ -133,8 +133,10 @@ func (t *explainText) expiries(list []explain.Expiry) {
 
 func (t *explainText) end(x explain.Expiry) string {
 	switch {
-	case x.Expires == nil:
+	case x.Endless:
 		return "has no end"
+	case x.Expires == nil:
+		return "no end is known"
 	case !x.Expires.After(t.now):
 		return fmt.Sprintf("ended %s, %s ago", clock(x.Expires), duration.HumanDuration(t.now.Sub(x.Expires.Time)))
 	}

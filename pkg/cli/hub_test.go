@@ -49,6 +49,22 @@ func TestARequestThatIsNotGrantedIsShownOnItsCluster(t *testing.T) {
 	}, waits)
 }
 
+func TestANamespaceThatIsNotThereIsTold(t *testing.T) {
+	newTestHub(t, "")
+	for _, verb := range []string{"cluster", "token", "registration"} {
+		code, _, errOut := typed(verb, "list", "-n", "nosuch")
+		assert.Zero(t, code, verb)
+		assert.Equal(t, "There is no namespace nosuch on this hub.\n", errOut, verb)
+	}
+}
+
+func TestAContextThatIsNotThereIsTold(t *testing.T) {
+	newTestHub(t, "")
+	code, _, errOut := typed("cluster", "list", "--context", "nope")
+	assert.Equal(t, 1, code)
+	assert.Equal(t, "fleet: --context is \"nope\": the kubeconfig has no such context, but hub\n", errOut)
+}
+
 func TestAnEmptyListSaysWhereItLooked(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, printClusters(&out, nil, "nope", time.Now()))

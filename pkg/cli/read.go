@@ -124,6 +124,10 @@ func shown(value any) any {
 // missing says of an object that was not found where else one of its name is, else what to do.
 func (h *hub) missing(ctx context.Context, what kind, o object) error {
 	text := fmt.Sprintf("there is no %s %s in workspace %s", what.name, o.name, o.workspace)
+	hint := ""
+	if what == kindToken {
+		hint = "; a token whose TTL is over is deleted: make a new one with `fleet token create`"
+	}
 	var found []string
 	options := metav1.ListOptions{FieldSelector: "metadata.name=" + o.name}
 	err := each(ctx, h, what, metav1.NamespaceAll, options, func(obj *metav1.PartialObjectMetadata) error {
@@ -135,9 +139,9 @@ func (h *hub) missing(ctx context.Context, what kind, o object) error {
 		slices.Sort(found)
 		return fmt.Errorf("%s, but with %s", text, strings.Join(found[:min(len(found), 8)], ", "))
 	case err == nil:
-		return fmt.Errorf("%s, nor in any other; `fleet %s list` shows what there is", text, what.verb)
+		return fmt.Errorf("%s, nor in any other; `fleet %s list` shows what there is%s", text, what.verb, hint)
 	}
-	return fmt.Errorf("%s; -n names another", text)
+	return fmt.Errorf("%s; -n names another%s", text, hint)
 }
 
 // kind is a kind of the group that people name.

@@ -60,6 +60,9 @@ func listRequests(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("listing registration requests: %w", err)
 	}
+	if len(rows) == 0 {
+		h.noteMissing(c, namespace)
+	}
 	return present(c, newItems(rows), func(out io.Writer) error {
 		if err := printRequests(out, rows, namespace, c.Bool(flagPending), time.Now()); err != nil {
 			return err

@@ -123,7 +123,11 @@ func (r tokenRow) limits() string {
 		said = append(said, "who is approved")
 	}
 	if r.MaxUses != nil {
-		said = append(said, fmt.Sprintf("%d uses", *r.MaxUses))
+		uses := "uses"
+		if *r.MaxUses == 1 {
+			uses = "use"
+		}
+		said = append(said, fmt.Sprintf("%d %s", *r.MaxUses, uses))
 	}
 	if len(said) == 0 {
 		return "any cluster"
@@ -155,6 +159,9 @@ func listTokens(c *cli.Context) error {
 	slices.SortFunc(rows, func(a, b tokenRow) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Name, b.Name))
 	})
+	if len(rows) == 0 {
+		h.noteMissing(c, namespace)
+	}
 	return present(c, newItems(rows), func(out io.Writer) error { return printTokens(out, rows, namespace, now) })
 }
 

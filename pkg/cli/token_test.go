@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube/kubetest"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -91,12 +92,13 @@ func TestAWorkspaceThatIsMissingIsSaid(t *testing.T) {
 		if r.Method != http.MethodPost {
 			return false
 		}
-		http.Error(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"namespaces \"nope\" not found","details":{"name":"nope","kind":"namespaces"}}`, http.StatusNotFound)
+		kubetest.Fail(w, http.StatusNotFound, metav1.StatusReasonNotFound, `namespaces "nope" not found`)
 		return true
 	})
 	code, _, errOut := typed("token", "create", "edge", "-n", "nope")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errOut, "kubectl create namespace nope")
+	assert.NotContains(t, errOut, "no hub")
 }
 
 func TestCreatingWaitsUntilTheTokenCanBeUsed(t *testing.T) {
@@ -169,7 +171,7 @@ func TestValuesThatAreNotThereAreRefused(t *testing.T) {
 		prepare func(*testHub)
 		says    string
 	}{
-		"no token":          {func(*testHub) {}, "there is no ClusterRegistrationToken edge in workspace fleet-default, nor in any other; `fleet token list` shows what there is"},
+		"no token":          {func(*testHub) {}, "there is no ClusterRegistrationToken edge in workspace fleet-default, nor in any other; `fleet token list` shows what there is; a token whose TTL is over is deleted"},
 		"a token elsewhere": {func(h *testHub) { h.put("ClusterRegistrationToken", aToken("team-a", "edge")) }, "there is no ClusterRegistrationToken edge in workspace fleet-default, but with -n team-a"},
 		"not looked at":     {func(h *testHub) { h.put("ClusterRegistrationToken", aToken("fleet-default", "edge")) }, "not looked at it yet; add --wait"},
 		"not ready": {func(h *testHub) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -106,9 +107,11 @@ func makeToken(c *cli.Context, h *hub, o object, spec fleet.ClusterRegistrationT
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return nil, fmt.Errorf("%s %s exists already: take another name, or delete it with `fleet token delete %s -n %s`", kindToken, o, o.name, o.workspace)
+	case errors.Is(notServed(err), errNoHub):
+		return nil, errNoHub
 	case apierrors.IsNotFound(err):
-		return nil, fmt.Errorf("%s %s cannot be made: either workspace %s does not exist (make it with `kubectl create namespace %s`), or this cluster is no hub: %w",
-			kindToken, o, o.workspace, o.workspace, err)
+		return nil, fmt.Errorf("%s %s cannot be made: workspace %s does not exist; name another with -n, or make it with `kubectl create namespace %s`",
+			kindToken, o, o.workspace, o.workspace)
 	case err != nil:
 		return nil, fmt.Errorf("making %s %s: %w", kindToken, o, err)
 	}

@@ -15,6 +15,9 @@ const (
 	kubeconfigCA    = "kubeconfig's CA"
 )
 
+// typeSecret is the type of a credential that has no end.
+const typeSecret = "Secret"
+
 // maxSubject is how much of a certificate's subject is shown: whoever made it chose the text.
 const maxSubject = 128
 
@@ -29,7 +32,7 @@ func (v *view) expiries() []Expiry {
 		out = append(out, v.credentialExpiry(known))
 	}
 	out = append(out, v.hubCAExpiries(known)...)
-	if v.byHub() && known.KubeconfigExpires != nil {
+	if v.byHub() && (known.KubeconfigExpires != nil || v.isTrue(fleet.ClusterConditionImported)) { // one with a mere token shows no end
 		out = append(out, Expiry{What: kubeconfig, Expires: utc(known.KubeconfigExpires), Note: "Secret " + v.kubeconfigSecret()})
 	}
 	if v.byHub() && known.KubeconfigCAExpires != nil {
@@ -40,11 +43,13 @@ func (v *view) expiries() []Expiry {
 
 func (v *view) credentialExpiry(known fleet.CredentialStatus) Expiry {
 	x := Expiry{What: agentCredential, Expires: utc(known.Expires), Note: known.Type}
+	x.Endless = x.Expires == nil && known.Type == typeSecret
 	record := v.record
 	if record == nil {
 		return x
 	}
 	x.Fingerprint, x.Expires, x.Note = "digest "+record.Digest, utc(record.Expires), record.Type
+	x.Endless = x.Expires == nil && record.Type == typeSecret
 	valid := v.condition(fleet.ClusterConditionCredentialValid)
 	switch {
 	case (v.inUse || record.Used) && isFalse(valid) && valid.Reason == ReasonRevoked:

@@ -146,6 +146,8 @@ func TestTheKubeconfigThatEndsIsFound(t *testing.T) {
 	}
 	f := managed(connected, kubeconfigEnds(time.Hour))
 	assert.Equal(t, []string{"Secret fleet-default/edge-1-kubeconfig", "Secret fleet-default/edge-1-kubeconfig"}, notes(f))
+	assert.Equal(t, []string{"Secret fleet-default/edge-1-kubeconfig"}, notes(managed(connected)), "a token without a known end is told of too")
+	assert.Empty(t, notes(byAgent(connected)))
 	f.Cluster.Spec.KubeConfigSecretNamespace = "cattle-fleet-system"
 	assert.Equal(t, []string{"Secret cattle-fleet-system/edge-1-kubeconfig", "Secret cattle-fleet-system/edge-1-kubeconfig"}, notes(f))
 }

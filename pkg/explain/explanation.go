@@ -103,7 +103,9 @@ type Expiry struct {
 	Expires     *metav1.Time `json:"expires,omitempty"`
 	// Renewal is from when on it is renewed by itself.
 	Renewal *metav1.Time `json:"renewal,omitempty"`
-	Note    string       `json:"note,omitempty"`
+	// Endless says that it is known to have no end. Where neither this nor Expires is set, no end is known.
+	Endless bool   `json:"endless,omitempty"`
+	Note    string `json:"note,omitempty"`
 }
 
 // EventLine is a Warning event of the hub.
