@@ -14,6 +14,9 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
+// maxYAMLKey is the longest key that a parser of YAML takes without a mark of its own; the test could not write the file.
+const maxYAMLKey = 1000
+
 // inValues puts something else in place of what no values file can hold.
 func inValues(r rune) rune {
 	if r == utf8.RuneError || r >= 0x7f && r <= 0x9f || r == '\ufffe' || r == '\uffff' {
@@ -35,6 +38,9 @@ func FuzzValuesBecomeABootstrap(f *testing.F) {
 	f.Fuzz(func(t *testing.T, url, ca, workspace, token, tokenName, registrationNamespace, clientID, key, value string) {
 		for _, text := range []*string{&url, &ca, &workspace, &token, &tokenName, &registrationNamespace, &clientID, &key, &value} {
 			*text = strings.Map(inValues, *text)
+		}
+		if len(key) > maxYAMLKey {
+			return
 		}
 		document, err := yaml.Marshal(map[string]any{
 			"apiServerURL": url, "apiServerCA": ca, "clusterNamespace": workspace, "token": token, "tokenName": tokenName,
