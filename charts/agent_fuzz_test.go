@@ -14,8 +14,9 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-// maxYAMLKey is the longest key that a parser of YAML takes without a mark of its own; the test could not write the file.
-const maxYAMLKey = 1000
+// maxYAMLKey keeps a key below the 1024 characters that a parser of YAML takes, each of them escaped; the test could not
+// write a file with more.
+const maxYAMLKey = 160
 
 // inValues puts something else in place of what no values file can hold.
 func inValues(r rune) rune {
