@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/rancher/fleet/e2e/proc"
 )
@@ -61,4 +65,46 @@ func (a *actor) tail(lines int) string {
 		return ""
 	}
 	return a.process.Tail(lines)
+}
+
+// pid is the id of the process that runs.
+func (a *actor) pid() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.process.PID()
+}
+
+func (a *actor) running() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.process.Running()
+}
+
+// signal stops the process for a while, or lets it go on.
+func (a *actor) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(a.pid(), sig))
+}
+
+// keep starts the process again whenever it has ended by itself, as a kubelet does, until the test ends.
+func (a *actor) keep(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var keeping sync.WaitGroup
+	keeping.Go(func() {
+		for {
+			a.mu.Lock()
+			done := a.process.Done()
+			a.mu.Unlock()
+			select {
+			case <-ctx.Done():
+				return
+			case <-done:
+			}
+			if err := a.up(ctx); err != nil && ctx.Err() == nil {
+				t.Errorf("starting again what has ended: %v", err)
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { cancel(); keeping.Wait() })
 }

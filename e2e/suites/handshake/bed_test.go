@@ -19,6 +19,7 @@ import (
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/shim"
 	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -49,30 +50,10 @@ type bed struct {
 // newBed installs a hub for one test; its controller does not run yet.
 func newBed(t *testing.T, hub, edge *lab.ControlPlane, values map[string]any) *bed {
 	t.Helper()
-	root, err := lab.FindRoot()
-	require.NoError(t, err)
-	s, err := stage.New(root, hub)
-	require.NoError(t, err)
-	s.Env, s.Program = election, program
-	b := &bed{Stage: s, hubFront: shim.Run(t, hub.URL, hub.CA())}
-	s.HubURL, s.HubCA = b.hubFront.URL(), b.hubFront.CA()
-	s.Hub.Front = &stage.Front{URL: s.HubURL, CA: s.HubCA}
-	b.edge, b.edgeFront = s.Hub, b.hubFront
-	if edge != hub {
-		b.edge, err = stage.Attach(edge)
-		require.NoError(t, err)
-		b.edgeFront = shim.Run(t, edge.URL, edge.CA())
-		b.edge.Front = &stage.Front{URL: b.edgeFront.URL(), CA: b.edgeFront.CA()}
-	}
-	all := map[string]any{"agentHeartbeatInterval": heartbeat}
-	maps.Copy(all, values)
-	require.NoError(t, s.InstallHub(until(t), all))
-	b.controller = &actor{start: func(ctx context.Context) (*proc.Process, error) { return s.StartController(ctx) }}
+	b := raise(t, hub, edge, values, func(plane *lab.ControlPlane) *shim.TLS { return shim.Run(t, plane.URL, plane.CA()) })
+	b.explain(t)
 	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("--- the end of the controller's log\n%s", b.controller.tail(80))
-		}
-		for _, p := range s.Processes() {
+		for _, p := range b.Processes() {
 			if err := p.Kill(); err != nil {
 				t.Errorf("%v", err)
 			}
@@ -81,10 +62,47 @@ func newBed(t *testing.T, hub, edge *lab.ControlPlane, values map[string]any) *b
 	return b
 }
 
+// raise installs a hub behind a shim.
+func raise(t *testing.T, hub, edge *lab.ControlPlane, values map[string]any, shimBefore func(*lab.ControlPlane) *shim.TLS) *bed {
+	t.Helper()
+	root, err := lab.FindRoot()
+	require.NoError(t, err)
+	s, err := stage.New(root, hub)
+	require.NoError(t, err)
+	s.Program = program
+	b := &bed{Stage: s, hubFront: shimBefore(hub)}
+	s.HubURL, s.HubCA = b.hubFront.URL(), b.hubFront.CA()
+	s.Hub.Front = &stage.Front{URL: s.HubURL, CA: s.HubCA}
+	b.edge, b.edgeFront = s.Hub, b.hubFront
+	if edge != hub {
+		b.edge, err = stage.Attach(edge)
+		require.NoError(t, err)
+		b.edgeFront = shimBefore(edge)
+		b.edge.Front = &stage.Front{URL: b.edgeFront.URL(), CA: b.edgeFront.CA()}
+	}
+	all := map[string]any{"agentHeartbeatInterval": heartbeat}
+	maps.Copy(all, values)
+	require.NoError(t, s.InstallHub(until(t), all))
+	b.controller = &actor{start: func(ctx context.Context) (*proc.Process, error) { return s.StartController(ctx) }}
+	return b
+}
+
+// explain shows the end of the controller's log if the test fails.
+func (b *bed) explain(t *testing.T) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("--- the end of the controller's log\n%s", b.controller.tail(80))
+		}
+	})
+}
+
 // place is what one cluster is called; every run has another.
 type place struct {
 	tag, workspace, cluster, agents, client, token string
 }
+
+// kubeconfig is the secret that leads the hub to the cluster.
+func (p place) kubeconfig() string { return "kubeconfig-" + p.tag }
 
 // agentsPrefix begins the names of all agent namespaces.
 const agentsPrefix = "agents-"
@@ -191,4 +209,26 @@ func inNamespaceOfARun(key stage.Key) bool {
 		}
 	}
 	return false
+}
+
+// awaitJoined waits for the end of a handshake by what is cheap to be looked at.
+func (b *bed) awaitJoined(t *testing.T, p place) {
+	t.Helper()
+	await(t, "a cluster that is connected and whose handshake is over", func(ctx context.Context) (bool, string, error) {
+		requests, err := stage.List[fleet.ClusterRegistration](ctx, b.Hub, stage.Registrations, p.workspace)
+		if err != nil || len(requests) == 0 {
+			return false, "no request", err
+		}
+		for _, r := range requests {
+			ready := stage.Condition(r.Status.Conditions, fleet.RegistrationConditionCredentialReady)
+			if ready == nil || ready.Reason != "InUse" {
+				return false, describe(r), nil
+			}
+		}
+		clusters, err := stage.List[fleet.Cluster](ctx, b.Hub, stage.Clusters, p.workspace)
+		if err != nil || len(clusters) != 1 {
+			return false, fmt.Sprintf("%d clusters", len(clusters)), err
+		}
+		return stage.Connected(&clusters[0]), stage.Conditions(clusters[0].Status.Conditions), nil
+	})
 }

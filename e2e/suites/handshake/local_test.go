@@ -39,7 +39,7 @@ func (local) beforeAgent(*testing.T, *bed, place) {}
 
 func (local) agent(b *bed, p place) func(context.Context) (*proc.Process, error) {
 	return func(ctx context.Context) (*proc.Process, error) {
-		return b.StartAgent(ctx, b.Hub, p.agents, "agent-of-"+p.workspace)
+		return b.StartAgent(ctx, b.Hub, p.agents, "agent-of-"+p.workspace, election...)
 	}
 }
 
@@ -83,14 +83,22 @@ func (b *bed) forgetStart(t *testing.T) {
 // bootstrapInto sets where the hub registers itself; "-" is nowhere.
 func (b *bed) bootstrapInto(t *testing.T, workspace, agents string) {
 	t.Helper()
+	b.configure(t, func(config map[string]any) {
+		bootstrap, _ := config["bootstrap"].(map[string]any)
+		require.NotNil(t, bootstrap)
+		bootstrap["namespace"], bootstrap["agentNamespace"] = workspace, agents
+	})
+}
+
+// configure changes the hub's configuration.
+func (b *bed) configure(t *testing.T, change func(config map[string]any)) {
+	t.Helper()
 	maps := b.Hub.Kube.CoreV1().ConfigMaps(stage.SystemNamespace)
 	cm, err := maps.Get(t.Context(), names.ControllerConfigMap, metav1.GetOptions{})
 	require.NoError(t, err)
 	config := map[string]any{}
 	require.NoError(t, yaml.Unmarshal([]byte(cm.Data[names.ConfigKey]), &config))
-	bootstrap, _ := config["bootstrap"].(map[string]any)
-	require.NotNil(t, bootstrap)
-	bootstrap["namespace"], bootstrap["agentNamespace"] = workspace, agents
+	change(config)
 	document, err := yaml.Marshal(config)
 	require.NoError(t, err)
 	cm.Data[names.ConfigKey] = string(document)

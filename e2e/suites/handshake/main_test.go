@@ -27,7 +27,8 @@ const (
 	grace    = 30 * time.Second
 )
 
-// election lets a new leader take over in seconds, and leaves room for a machine that is busy.
+// election of agents: another one takes over in seconds, with room for a machine that is busy. The controller keeps the
+// product's own times; one that was killed comes back under its name, as a container does, and leads at once.
 var election = []string{
 	"CATTLE_ELECTION_LEASE_DURATION=8s", "CATTLE_ELECTION_RENEW_DEADLINE=6s", "CATTLE_ELECTION_RETRY_PERIOD=1s",
 }

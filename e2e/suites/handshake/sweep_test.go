@@ -86,28 +86,6 @@ func (s *sweep) run(t *testing.T, at *point) (reached bool) {
 	return reached
 }
 
-// awaitJoined waits for the end of a handshake by what is cheap to be looked at.
-func (s *sweep) awaitJoined(t *testing.T, p place) {
-	t.Helper()
-	await(t, "a cluster that is connected and whose handshake is over", func(ctx context.Context) (bool, string, error) {
-		requests, err := stage.List[fleet.ClusterRegistration](ctx, s.Hub, stage.Registrations, p.workspace)
-		if err != nil || len(requests) == 0 {
-			return false, "no request", err
-		}
-		for _, r := range requests {
-			ready := stage.Condition(r.Status.Conditions, fleet.RegistrationConditionCredentialReady)
-			if ready == nil || ready.Reason != "InUse" {
-				return false, describe(r), nil
-			}
-		}
-		clusters, err := stage.List[fleet.Cluster](ctx, s.Hub, stage.Clusters, p.workspace)
-		if err != nil || len(clusters) != 1 {
-			return false, fmt.Sprintf("%d clusters", len(clusters)), err
-		}
-		return stage.Connected(&clusters[0]), stage.Conditions(clusters[0].Status.Conditions), nil
-	})
-}
-
 func describe(r fleet.ClusterRegistration) string {
 	return fmt.Sprintf("%.16s:%s", r.Name, stage.Conditions(r.Status.Conditions))
 }

@@ -42,7 +42,7 @@ func (byManager) place(p place) place { return p }
 
 func (byManager) prepare(t *testing.T, b *bed, p place) {
 	t.Helper()
-	secret, err := stage.KubeconfigSecret(b.edge, p.workspace, p.cluster)
+	secret, err := stage.KubeconfigSecret(b.edge, p.workspace, p.kubeconfig())
 	require.NoError(t, err)
 	_, err = b.Hub.Kube.CoreV1().Secrets(p.workspace).Create(t.Context(), secret, metav1.CreateOptions{})
 	require.NoError(t, err)
@@ -52,7 +52,7 @@ func (byManager) begin(t *testing.T, b *bed, p place) {
 	t.Helper()
 	require.NoError(t, stage.Create(t.Context(), b.Hub, stage.Clusters, "Cluster", p.workspace, &fleet.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: p.workspace, Name: p.cluster},
-		Spec:       fleet.ClusterSpec{KubeConfigSecret: p.cluster, AgentNamespace: p.agents},
+		Spec:       fleet.ClusterSpec{KubeConfigSecret: p.kubeconfig(), AgentNamespace: p.agents},
 	}))
 }
 
@@ -60,14 +60,14 @@ func (byManager) beforeAgent(*testing.T, *bed, place) {}
 
 func (byManager) agent(b *bed, p place) func(context.Context) (*proc.Process, error) {
 	return func(ctx context.Context) (*proc.Process, error) {
-		return b.StartAgent(ctx, b.edge, p.agents, "agent-of-"+p.cluster)
+		return b.StartAgent(ctx, b.edge, p.agents, "agent-of-"+p.cluster, election...)
 	}
 }
 
 func (byManager) leave(t *testing.T, b *bed, p place) {
 	t.Helper()
 	b.deleteAndAwait(t, stage.Clusters, p.workspace, p.cluster)
-	require.NoError(t, b.Hub.Kube.CoreV1().Secrets(p.workspace).Delete(t.Context(), p.cluster, metav1.DeleteOptions{}))
+	require.NoError(t, b.Hub.Kube.CoreV1().Secrets(p.workspace).Delete(t.Context(), p.kubeconfig(), metav1.DeleteOptions{}))
 	b.dropAgent(t, p)
 }
 
@@ -119,9 +119,12 @@ func (byAgent) beforeAgent(t *testing.T, b *bed, p place) {
 
 func (byAgent) agent(b *bed, p place) func(context.Context) (*proc.Process, error) {
 	return func(ctx context.Context) (*proc.Process, error) {
-		return b.StartBareAgent(ctx, b.edge, p.agents, "agent-of-"+p.client, "HEARTBEAT_INTERVAL="+heartbeat)
+		return b.StartBareAgent(ctx, b.edge, p.agents, "agent-of-"+p.client, bare()...)
 	}
 }
+
+// bare is the environment of an agent that no Deployment describes.
+func bare() []string { return append([]string{"HEARTBEAT_INTERVAL=" + heartbeat}, election...) }
 
 func (byAgent) leave(t *testing.T, b *bed, p place) {
 	t.Helper()
