@@ -26,11 +26,24 @@ func clean(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if len(secret) >= minSecret {
 			text = strings.ReplaceAll(text, secret, "(a credential)")
+			text = withoutBeginning(text, secret)
 		}
 	}
 	text = credentials.ReplaceAllString(text, "(a credential)")
 	return printable(strings.ReplaceAll(text, "\n", "; "), maxSentence) // errors that were joined have line breaks
 }
+
+// withoutBeginning takes out the beginning of a secret that was cut: a server that repeats it at the right place would
+// else have most of it shown.
+func withoutBeginning(text, secret string) string {
+	for n := len(secret) - 1; n >= minSecret; n-- {
+		text = strings.ReplaceAll(text, secret[:n]+cutMark, "(a credential)")
+	}
+	return text
+}
+
+// cutMark is what registration.Shown puts behind a text that it cut.
+const cutMark = "..."
 
 // word bounds a single text that somebody else chose.
 func word(text string) string { return printable(text, maxWord) }
