@@ -1,6 +1,7 @@
 package names
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -188,7 +189,7 @@ func TestFixedForms(t *testing.T) {
 		AccountToken("edge"):                       "edge-token",
 		ImportRole("edge"):                         "edge-role",
 		ImportRoleBinding("edge"):                  "edge-to-role",
-		CredentialAccess("request-x-uid"):          "request-x-uid-creds",
+		CredentialAccess("request-x-uid"):          "creds-ad0a3b9a848f3cb40ff28c858c4503ba0d5e9d90add51509",
 		AgentBundle("edge"):                        "fleet-agent-edge",
 		AgentRole("cattle-fleet-system"):           "cattle-fleet-system-fleet-agent-role",
 		AgentRoleBinding("cattle-fleet-system"):    "cattle-fleet-system-fleet-agent-role-binding",
@@ -242,5 +243,20 @@ func checkAnyText(t *testing.T, s string) {
 	require.Empty(t, validation.IsValidLabelValue(LabelValue(s)), "%q makes %q", s, LabelValue(s))
 	for _, n := range []int{0, 5, 6, 7, 53} {
 		require.LessOrEqual(t, len(Limit(s, n)), n)
+	}
+}
+
+// Names that are cut end in a hash so short that somebody finds two with the same; that must not make one Role of two.
+func TestAccessOfTwoAccountsIsNeverOneRole(t *testing.T) {
+	seen := map[string]string{}
+	prefix := strings.Repeat("a", 57)
+	for i := range 20000 {
+		account := Account(prefix, fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
+		access := CredentialAccess(account)
+		if other, taken := seen[access]; taken && other != account {
+			t.Fatalf("%s and %s share %s", other, account, access)
+		}
+		seen[access] = account
+		assert.LessOrEqual(t, len(access), 60)
 	}
 }
