@@ -208,9 +208,11 @@ func (tb *table) rest(t *testing.T, calls int) {
 	seen := tb.observe()
 	after, err := tb.edge.Requests()
 	require.NoError(t, err)
-	writes := seen.of("fleet-controller", func(r shim.Request) bool { return r.Write() })
+	// What others of the suite have left is being cleared up at the same time.
+	ours := func(r shim.Request) bool { return strings.Contains(r.Namespace+"/"+r.Name, tb.workspace) }
+	writes := seen.of("fleet-controller", func(r shim.Request) bool { return r.Write() && ours(r) })
 	require.Empty(t, writes, "writes within %s, with %d bad inputs:\n%s", window, len(tb.rows), strings.Join(writes, "\n"))
-	reads := seen.of("fleet-controller", func(r shim.Request) bool { return r.Read() && r.Verb != "watch" })
+	reads := seen.of("fleet-controller", func(r shim.Request) bool { return r.Read() && r.Verb != "watch" && ours(r) })
 	require.LessOrEqual(t, len(reads), 3, "reads of the hub within %s, with %d bad inputs:\n%s", window, len(tb.rows), strings.Join(reads, "\n"))
 	called := after.Sub(before).Where(count.By("fleet-controller"))
 	require.LessOrEqual(t, called.Total(), calls, "calls of the downstream cluster within %s, with %d bad inputs:\n%s", window, len(tb.rows), called)

@@ -25,7 +25,7 @@ const (
 	// patience bounds a wait; it is several times what is expected on an idle machine.
 	patience = 2 * time.Minute
 	// window is how long requests are counted where a test says that there is no hot loop.
-	window = 8 * time.Second
+	window = 6 * time.Second
 	// grace is how long a process may take to end.
 	grace = 30 * time.Second
 	// marker stands in credentials. Nothing that people read may repeat it.

@@ -19,10 +19,15 @@ func TestClustersWithTheLargestNamesAndLabelsJoin(t *testing.T) {
 	long := strings.Repeat("l", 63)
 	workspace := "large-" + strings.Repeat("w", 57)
 	require.Len(t, workspace, 63)
+	labels := 3500 // more than a megabyte: with twice as many the API server refuses the object
+	if !full() {
+		labels = 1000
+		t.Logf("reduced: a Cluster with %d labels instead of 3500; FLEET_TEST_FULL=1 has all", labels)
+	}
 	tb := b.table(t, workspace, []row{
 		{name: long + "." + long + "." + long + "." + long[:61], spoil: func(*input) {}, joins: true},
 		{name: "many-labels", spoil: labelled(65, 10), joins: true},
-		{name: "huge-labels", spoil: labelled(3500, 63), joins: true},
+		{name: "huge-labels", spoil: labelled(labels, 63), joins: true},
 	})
 	require.Len(t, tb.rows[0].name, 253)
 	tb.give(t)

@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 )
 
 // T13: the hub gets another address. Afterwards nothing on the cluster knows the old one.
@@ -39,6 +41,10 @@ func (c *cluster) mentions(t *testing.T, text string) (found []string) {
 	t.Helper()
 	lists, err := c.edge.Kube.Discovery().ServerPreferredResources()
 	require.NoError(t, err)
+	config := rest.CopyConfig(c.edge.Config)
+	config.WarningHandler = rest.NoWarnings{} // all kinds are listed, those among them that will go one day
+	client, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		require.NoError(t, err)
@@ -46,7 +52,7 @@ func (c *cluster) mentions(t *testing.T, text string) (found []string) {
 			if resource.Kind == "Event" || resource.Kind == "ComponentStatus" || !slices.Contains(resource.Verbs, "list") {
 				continue
 			}
-			objects, err := c.edge.Dynamic.Resource(gv.WithResource(resource.Name)).List(t.Context(), metav1.ListOptions{})
+			objects, err := client.Resource(gv.WithResource(resource.Name)).List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
 			for _, obj := range objects.Items {
 				if (obj.GetNamespace() == c.agents || obj.GetNamespace() == "") && holds(obj, text) {
