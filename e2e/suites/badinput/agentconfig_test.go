@@ -1,7 +1,6 @@
 package badinput_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -113,27 +112,20 @@ func TestACredentialOrKeyThatWasDamagedIsNamedAndHeals(t *testing.T) {
 		stored("no keys", map[string][]byte{}, `key "kubeconfig"`, "empty"),
 		stored("no kubeconfig", map[string][]byte{"kubeconfig": []byte("\t{" + marker)}, `key "kubeconfig"`, "cannot be read"),
 		stored("no token", map[string][]byte{"kubeconfig": kubeconfigWithoutToken(t, b)}, `key "kubeconfig"`, "token"),
-		a.damagedKey(t),
+		damagedKey(),
 	})
 }
 
-// damagedKey is a row of an agent's key that somebody has written over. The old one heals it: with another one the agent
-// would be another.
-func (a *agent) damagedKey(t *testing.T) agentRow {
-	t.Helper()
-	secrets := a.edge.Kube.CoreV1().Secrets(a.agents)
+// damagedKey is a row of an agent's key that somebody has written over, once it has one. The old one heals it: with another
+// one the agent would be another.
+func damagedKey() agentRow {
 	var old map[string][]byte
-	await(t, "the agent to make its key", func(ctx context.Context) (bool, string, error) {
-		secret, err := secrets.Get(ctx, names.AgentIdentitySecret, metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		old = map[string][]byte{"privateKey": secret.Data["privateKey"]}
-		return len(old["privateKey"]) > 0, "no key", nil
-	})
 	return agentRow{
-		name: "a key that is none", says: []string{"Secret " + a.agents + "/" + names.AgentIdentitySecret, "privateKey"},
+		name: "a key that is none", says: []string{"/" + names.AgentIdentitySecret, "privateKey"},
 		spoil: func(t *testing.T, a *agent) {
+			secret, err := a.edge.Kube.CoreV1().Secrets(a.agents).Get(t.Context(), names.AgentIdentitySecret, metav1.GetOptions{})
+			require.NoError(t, err)
+			old = map[string][]byte{"privateKey": secret.Data["privateKey"]}
 			a.secret(t, names.AgentIdentitySecret, map[string][]byte{"privateKey": []byte(marker)})
 			a.secret(t, names.AgentBootstrapSecret, a.bootstrap(nil))
 		},
