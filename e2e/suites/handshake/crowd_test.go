@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/bench/join"
+	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
@@ -21,14 +22,15 @@ const crowdPatience = 10 * time.Minute
 // R21: many agents register at the same moment. All succeed, each has a Cluster, a namespace and an account of its own, and
 // there is nothing twice.
 func TestManyAgentsThatRegisterAtOnceAllSucceed(t *testing.T) {
-	b := shared(t)
+	hub := lab.New(t) // of its own: what so many clusters leave to be removed would be in the way of other tests
+	b := newBed(t, hub, hub, withoutLocal)
+	b.started(t)
 	p := b.ownWorkspace(t)
 	n := reduced(t, "agents at once:", 100, 500)
 	ctx, cancel := context.WithTimeout(t.Context(), crowdPatience)
 	defer cancel()
 	values, err := b.NewToken(ctx, p.workspace, p.token, fleet.ClusterRegistrationTokenSpec{TTL: &metav1.Duration{Duration: time.Hour}})
 	require.NoError(t, err)
-	t.Cleanup(func() { b.discard(t, p) })
 
 	outcomes, err := join.Together(ctx, values, "crowd", n)
 	require.NoError(t, err)
