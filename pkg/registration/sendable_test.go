@@ -17,7 +17,7 @@ func TestAsManyLabelsAsMayBeCanBeSent(t *testing.T) {
 	assert.Equal(t, labels, SendableLabels(labels))
 
 	labels["one-more"] = "v"
-	assert.ErrorContains(t, validateLabels(labels), "spec.clusterLabels has 65 entries, may have 64")
+	assert.ErrorContains(t, validateLabels(labels), "spec.clusterLabels has at least 65 entries, may have 64")
 	assert.Empty(t, SendableLabels(labels))
 	assert.Empty(t, SendableLabels(nil))
 }

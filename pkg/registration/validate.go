@@ -84,7 +84,7 @@ func validateMetadata(meta metav1.ObjectMeta) error {
 // validateText bounds an identifier of the agent's choice; it goes into conditions, logs and the keys of indexes.
 func validateText(field, value string, limit int) error {
 	if len(value) > limit {
-		return fmt.Errorf("%s has %d bytes, may have %d", field, len(value), limit)
+		return fmt.Errorf("%s has at least %d bytes, may have %d", field, len(value), limit)
 	}
 	if !isPlain(value) || strings.ContainsAny(value, `/\`) {
 		return fmt.Errorf("%s is %.80q: use ASCII letters, digits and punctuation without spaces and slashes", field, value)
@@ -95,7 +95,7 @@ func validateText(field, value string, limit int) error {
 // validateLabels names the first bad label in the order of the keys, so that the same request has the same error.
 func validateLabels(labels map[string]string) error {
 	if n := countLabels(labels); n > maxLabels {
-		return fmt.Errorf("spec.clusterLabels has %d entries, may have %d", n, maxLabels)
+		return fmt.Errorf("spec.clusterLabels has at least %d entries, may have %d", n, maxLabels)
 	}
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
 		if problems := labelKeyProblems(key); len(problems) > 0 {
