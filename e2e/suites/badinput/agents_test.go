@@ -161,7 +161,8 @@ func (a *agent) said(t *testing.T, from int, parts ...string) {
 func (a *agent) quietSince(t *testing.T, seen *watched, r agentRow) {
 	t.Helper()
 	calls := seen.of("fleet-agent", func(r shim.Request) bool { return r.Namespace == a.workspace || r.Namespace == elsewhere })
-	require.LessOrEqual(t, len(calls), r.calls, "%s: calls of the hub\n%s", r.name, strings.Join(calls, "\n"))
+	// A report may have been under way when the credential was taken from the agent.
+	require.LessOrEqual(t, len(calls), r.calls+1, "%s: calls of the hub\n%s", r.name, strings.Join(calls, "\n"))
 }
 
 // ownCalls are those of the agent's own cluster, its election and its Events apart.

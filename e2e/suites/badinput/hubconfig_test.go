@@ -142,7 +142,7 @@ func (tb *table) newcomer(t *testing.T, n int, r hubRow, mend func()) {
 		if full() {
 			seen = tb.observe()
 		}
-		writes := seen.upTo(tb.bed).of("fleet-controller", shim.Writes)
+		writes := seen.upTo(tb.bed).of("fleet-controller", func(r shim.Request) bool { return r.Write() && strings.Contains(r.Name, name) })
 		require.Empty(t, writes, "writes while the configuration is bad:\n%s", strings.Join(writes, "\n"))
 	} else {
 		imported("Imported")
