@@ -268,9 +268,11 @@ func (h *handler) settle(in input, d decision) error {
 	return h.report(in, d, nil)
 }
 
+// older says whether a was made before b, which is in use. Times have whole seconds; of two requests of one second the
+// one that nobody uses is over. Should its agent still wait for it, it asks again.
 func older(a, b *fleet.ClusterRegistration) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.Name < b.Name
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	return !isUsed(a) || a.Name < b.Name
 }
