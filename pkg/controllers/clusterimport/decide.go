@@ -103,7 +103,7 @@ func decide(f facts) plan {
 		// call a good import bad.
 		passing := problem.reason == reasonNoSecret || problem.reason == reasonBadSecret ||
 			problem.reason == reasonNoServerURL || problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
-		if f.imported && !unhealthy(c) && passing {
+		if f.imported && !f.record.Superseded && !unhealthy(c) && passing {
 			return plan{}
 		}
 		return *problem
@@ -139,6 +139,8 @@ func decideImport(f facts, t target) plan {
 	switch {
 	case !f.imported && f.record.Time.IsZero():
 		return due("first import", false)
+	case f.record.Superseded:
+		return plan{action: install, reason: "what the last import gave the agent was taken away", fresh: true, attempts: f.record.Attempts}
 	case !f.imported && tornDown(c):
 		return due("the agent of the local cluster is wanted again", true)
 	case !f.imported:

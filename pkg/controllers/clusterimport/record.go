@@ -82,6 +82,17 @@ func (h *handler) begin(f facts, record registration.Import) (facts, error) {
 	return f, nil
 }
 
+// supersede notes that an import is about to take away what the one before gave the agent. An agent that has not used it
+// yet would be left with a token that is dead if what made this import due passed before its end.
+func (h *handler) supersede(f facts, p plan) error {
+	if !f.imported || f.record.Time.IsZero() || f.record.Superseded {
+		return nil // it is made to its end anyway
+	}
+	record := f.record
+	record.Superseded, record.Attempts = true, p.attempts
+	return h.writeRecord(f.cluster, record)
+}
+
 // writeRecord writes the record, unless the same import is only tried once more.
 func (h *handler) writeRecord(cluster *fleet.Cluster, record registration.Import) error {
 	if have, found := registration.ImportOf(cluster.Annotations); found {

@@ -59,10 +59,10 @@ func TestURLAndCAFallBackEachOnItsOwn(t *testing.T) {
 		"CA from the secret":          {"", "own CA", hubURL, "own CA"},
 	} {
 		got, problem := effectiveTarget(factsOf(cluster(), func(f *facts) {
-			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("k"), keyServerURL: []byte(test.url), keyServerCA: []byte(test.ca)})
+			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("k"), keyServerURL: []byte(test.url), keyServerCA: caOf(test.ca)})
 		}))
 		require.Nil(t, problem, name)
-		assert.Equal(t, target{serverURL: test.wantURL, serverCA: []byte(test.wantCA)}, got, name)
+		assert.Equal(t, target{serverURL: test.wantURL, serverCA: caOf(test.wantCA)}, got, name)
 	}
 }
 

@@ -117,9 +117,10 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 		return err
 	}
 	defer d.Close()
-	if refused(f.cluster) {
+	if refused(f.cluster) || h.takesAway(f, p) {
+		// A look costs less than a token, and a cluster that cannot be reached keeps what its agent was given.
 		if _, err := h.visit(ctx, d, f); err != nil {
-			return err // a look costs less than a token
+			return err
 		}
 	}
 	bootstrap, token, err := h.bootstrapFor(f, p)
