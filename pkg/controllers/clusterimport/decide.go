@@ -41,6 +41,8 @@ const (
 	reasonBadSecret       = "KubeconfigIncomplete"
 	reasonNoServerURL     = "NoServerURL"
 	reasonBadServerURL    = "InvalidServerURL"
+	reasonNoServerCA      = "NoServerCA"
+	reasonBadServerCA     = "InvalidServerCA"
 	reasonTLSMode         = "InvalidTLSMode"
 	reasonBadOptions      = "InvalidAgentOptions"
 	reasonRevoked         = "Revoked"
@@ -99,10 +101,11 @@ func decide(f facts) plan {
 	}
 	t, problem := effectiveTarget(f)
 	if problem != nil {
-		// A secret that is made anew at this moment, or a configuration without an address for a moment, is no reason to
-		// call a good import bad.
+		// A secret that is made anew at this moment, or a configuration without an address or a CA for a moment, is no reason
+		// to call a good import bad.
 		passing := problem.reason == reasonNoSecret || problem.reason == reasonBadSecret ||
-			problem.reason == reasonNoServerURL || problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
+			problem.reason == reasonNoServerURL || problem.reason == reasonNoServerCA ||
+			problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
 		if f.imported && !f.record.Superseded && !unhealthy(c) && passing {
 			return plan{}
 		}

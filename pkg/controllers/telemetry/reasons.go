@@ -57,7 +57,8 @@ var requestRefusals = []string{
 // importFailures are the reasons of Imported that an import has failed for, or was not begun.
 var importFailures = []string{
 	"KubeconfigMissing", "KubeconfigIncomplete", "SecretNamespaceNotAllowed", "InvalidKubeconfig", "KubeconfigRefused", "Forbidden",
-	"UntrustedCertificate", "CertificateMismatch", "Unreachable", "NoServerURL", "InvalidServerURL", "InvalidTLSMode",
+	"UntrustedCertificate", "CertificateMismatch", "Unreachable", "NoServerURL", "InvalidServerURL", "NoServerCA",
+	"InvalidServerCA", "InvalidTLSMode",
 	"InvalidAgentOptions", "AgentNamespaceTaken", "ImportTokenTaken", "WaitingForToken", "ImportFailed",
 }
 
