@@ -71,7 +71,8 @@ func (h *handler) outcome(ctx context.Context, f facts, done action, err error) 
 	if errors.Is(err, errOvertaken) {
 		return err // it says nothing of the cluster
 	}
-	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret, trustOf(f))
+	secret := f.secretNamespace + "/" + f.cluster.Spec.KubeConfigSecret
+	reason, message := explain(err, secret, trustOf(f))
 	if ended := endedIn(f, err); ended != "" {
 		message = ended + "; " + message
 	}
@@ -79,7 +80,7 @@ func (h *handler) outcome(ctx context.Context, f facts, done action, err error) 
 	switch {
 	case errors.Is(context.Cause(ctx), errSlow):
 		// At which call that was differs from try to try, and is for the log alone.
-		reason, message = reasonUnreachable, fmt.Sprintf("the cluster cannot be reached: it answers so slowly that an import was not done after %s", h.patience)
+		reason, message = reasonUnreachable, unreachable(secret, fmt.Sprintf("it answers so slowly that an import was not done after %s", h.patience))
 		said = message + "; at that time: " + plain(err)
 	case ctx.Err() != nil:
 		return err // this hub stops, which says nothing of the cluster
