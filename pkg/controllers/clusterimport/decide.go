@@ -113,6 +113,11 @@ func decide(f facts) plan {
 	}
 	p := decideImport(f, t)
 	p.target = t
+	if p.action == install || p.action == inspect {
+		if _, err := agentObjects(f); err != nil {
+			return plan{action: await, reason: reasonBadOptions, message: plain(err)}
+		}
+	}
 	if p.action == nothing && p.again == 0 && isFalse(c.Status.Conditions, fleet.ClusterConditionImported) {
 		p.action = confirm
 	}
