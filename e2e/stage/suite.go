@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -80,39 +79,6 @@ func NewForSuite(plane *lab.ControlPlane) (*Stage, error) {
 	}
 	s.Program = suite.program
 	return s, nil
-}
-
-// SharedPlane is a control plane that the tests of a package share, by name.
-type SharedPlane struct {
-	Name    string
-	Options []lab.Option
-}
-
-// Audited is a shared control plane with an audit log.
-func Audited(name string, more ...lab.Option) SharedPlane {
-	return SharedPlane{Name: name, Options: append([]lab.Option{lab.WithAudit()}, more...)}
-}
-
-// SharedClusters starts control planes, all at once, which then stay until the package's tests have ended; those that run
-// already are returned as they are.
-func SharedClusters(t testing.TB, planes ...SharedPlane) []*Cluster {
-	t.Helper()
-	clusters := make([]*Cluster, len(planes))
-	errs := make([]error, len(planes))
-	var all sync.WaitGroup
-	for i, p := range planes {
-		all.Go(func() { clusters[i], errs[i] = Attach(lab.Shared(t, p.Name, p.Options...)) })
-	}
-	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatalf("%v", err)
-	}
-	for i, c := range clusters {
-		if c == nil { // lab.Shared has ended its goroutine, and said why
-			t.Fatalf("control plane %s did not start", planes[i].Name)
-		}
-	}
-	return clusters
 }
 
 // Election is the environment of processes that elect their leader faster, or with more patience, than the product does by
