@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -60,4 +61,15 @@ func AwaitWithin(t testing.TB, limit time.Duration, what string, done Look) {
 	if err := Await(ctx, what, done); err != nil {
 		t.Fatalf("%v", err)
 	}
+}
+
+// FreeAddress is a loopback address on which nothing listens, for a process of the test.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("a free port: %v", err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }

@@ -1,7 +1,6 @@
 package telemetry_test
 
 import (
-	"net"
 	"testing"
 	"time"
 
@@ -22,20 +21,12 @@ func newBed(t *testing.T) *bed {
 	t.Helper()
 	s, err := stage.NewForSuite(lab.New(t))
 	require.NoError(t, err)
-	b := &bed{Stage: s, hubMetrics: freeAddress(t), agentMetrics: freeAddress(t)}
+	b := &bed{Stage: s, hubMetrics: stage.FreeAddress(t), agentMetrics: stage.FreeAddress(t)}
 	s.Env = append(stage.Election(8*time.Second, 6*time.Second, time.Second),
 		"FLEET_METRICS_BIND_ADDRESS="+b.hubMetrics, "FLEET_AGENT_METRICS_BIND_ADDRESS="+b.agentMetrics)
 	s.EndWithTest(t)
 	require.NoError(t, s.InstallHub(t.Context(), map[string]any{"agentHeartbeatInterval": "2s"}))
 	return b
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 func (b *bed) controller(t *testing.T) *proc.Process {
