@@ -10,6 +10,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -71,6 +72,8 @@ type facts struct {
 	accountLives bool
 	namespaces   names.Namespaces
 	now          time.Time
+	// touch is the hub's own: what an agent tried while it was lost, the hub could not answer.
+	touch kube.Touch
 	// lives is what ends some day, nil where that cannot be told.
 	lives *registration.Lives
 }
