@@ -40,6 +40,7 @@ type parts struct {
 	source   *hubconfig.Source
 	settings func(hubconfig.Config) agentmanifest.Settings
 	events   record.EventRecorder
+	metrics  *telemetry.Metrics
 	hubUID   string
 }
 
@@ -54,6 +55,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 	if err != nil {
 		return nil, err
 	}
+	p.metrics = metrics
 	p.events = kube.NewRecorder(ctx, hub.Clients, kube.EventOptions{
 		Component: component, PerSecond: eventRate, Burst: eventBurst, Dropped: metrics.EventDropped,
 	})
@@ -104,7 +106,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	imports := clusterimport.Register(ctx, clusterimport.Deps{
 		Clusters: clusters, Tokens: tokens, Bundles: bundles, Secrets: secrets, Accounts: accounts, Clients: hub.Clients,
 		Config: p.source, Settings: p.settings, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
-		UserAgent: hub.Config.UserAgent, Presence: presence,
+		Ended: p.metrics.ImportEnded, UserAgent: hub.Config.UserAgent, Presence: presence,
 	})
 	clusterregistration.Register(ctx, clusterregistration.Deps{
 		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),

@@ -134,7 +134,7 @@ func TestAJoinShowsInEventsAndFiguresOfBothSides(t *testing.T) {
 	awaitFigure(t, b.hubMetrics,
 		`fleet_registration_handshakes_total{result="granted"}`, `fleet_registration_handshakes_total{result="used"}`,
 		"fleet_registration_grant_duration_seconds_count", "fleet_registration_use_duration_seconds_count", "fleet_registration_join_duration_seconds_count",
-		`fleet_cluster_imports_total{result="imported"}`, "fleet_cluster_heartbeats_total",
+		`fleet_cluster_imports_total{result="imported"}`, `fleet_cluster_import_attempts_total{result="imported"}`, "fleet_cluster_heartbeats_total",
 		`fleet_clusters{joined_by="local",state="Connected"}`, `fleet_registration_tokens{state="Ready"}`,
 	)
 	awaitFigure(t, b.agentMetrics,

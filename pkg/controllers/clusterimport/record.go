@@ -54,7 +54,7 @@ func replaces(f facts, s site) string {
 var errOvertaken = errors.New("the Cluster was changed meanwhile")
 
 // errGone ends an import whose Cluster went meanwhile.
-var errGone = &trouble{reason: "Gone", final: true, err: errors.New("the Cluster was deleted")}
+var errGone = errors.New("the Cluster was deleted")
 
 // begin notes that an import is about to be made: until it is reported as done, the one before does not count any more, so
 // that one which fails half way is tried again whatever made it due. It returns the facts as they are then.

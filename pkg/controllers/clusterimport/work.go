@@ -68,8 +68,11 @@ func (h *handler) outcome(ctx context.Context, f facts, done action, err error) 
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, errOvertaken) {
+	switch {
+	case errors.Is(err, errOvertaken):
 		return err // it says nothing of the cluster
+	case errors.Is(err, errGone):
+		return nil // there is nobody to tell
 	}
 	secret := f.secretNamespace + "/" + f.cluster.Spec.KubeConfigSecret
 	reason, message := explain(err, secret, trustOf(f))

@@ -62,6 +62,13 @@ var importFailures = []string{
 	"InvalidAgentOptions", "AgentNamespaceTaken", "ImportTokenTaken", "WaitingForToken", "ImportFailed",
 }
 
+// attemptFailures are those of importFailures that an attempt at an import may end with; the others keep one from being
+// made.
+var attemptFailures = []string{
+	"InvalidKubeconfig", "KubeconfigRefused", "Forbidden", "UntrustedCertificate", "CertificateMismatch", "Unreachable",
+	"AgentNamespaceTaken", "ImportTokenTaken", "ImportFailed",
+}
+
 // importOrders are the reasons of Imported that follow from an order.
 var importOrders = []string{"LocalAgentDisabled", reasonRevoked}
 
