@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func FuzzParse(f *testing.F) {
 		"garbageCollectionInterval: 9223372036854775807", "garbageCollectionInterval: 2562048h", "agentUpgrade: {maxUnavailable: 9999999999999%}",
 		"agentUpgrade: {canary: {matchLabels: {\"a\\nb\": c}}}", "a: *nobody\x00", "agentHeartbeatInterval: 1ns", "bootstrap: &b {repo: *b}",
 		"a: &x [1,1,1,1]\nb: &y [*x,*x,*x,*x]\nc: &z [*y,*y,*y,*y]\nd: [*z,*z,*z,*z]", strings.Repeat("[", 5000), "clusterOnDelete: \"\\u001b[2J\"",
-		"agentUpgrade: {canary: {matchLabels: {\"\\N\": c}}}", "agentImage: \"\\N\"",
+		"agentUpgrade: {canary: {matchLabels: {\"\\N\": c}}}", "agentImage: \"\\N\\uffff\\U0001f600\"", "agentImage: \"\"",
 		"{agentTLSMode: \"\\ud800\", clientID: 5}", "manageAgent: \"true\"", "agentWorkers: {drift: 50}", "imagePullSecrets: [null, {name: ~}]",
 	} {
 		f.Add(seed)
@@ -49,15 +50,27 @@ func FuzzParse(f *testing.F) {
 		canBeActedOn(t, c)
 		written, err := json.Marshal(c)
 		require.NoError(t, err)
-		// YAML takes this character for the end of a line, and JSON does not.
-		text := strings.ReplaceAll(string(written), "\u0085", `\u0085`)
-		again, warnings, err := Parse(text, base)
+		again, warnings, err := Parse(escaped(string(written)), base)
 		require.NoError(t, err)
 		require.Empty(t, warnings, "what was taken is good")
 		rewritten, err := json.Marshal(again)
 		require.NoError(t, err)
 		require.JSONEq(t, string(written), string(rewritten), "to read it once more changes nothing")
 	})
+}
+
+// escaped is a JSON document as YAML. Some of what a text in JSON may hold as it is, is the end of a line to YAML, or
+// refused.
+func escaped(document string) string {
+	var out strings.Builder
+	for _, r := range document {
+		if r < unicode.MaxASCII {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, `\U%08x`, r)
+		}
+	}
+	return out.String()
 }
 
 func canBeActedOn(t *testing.T, c Config) {

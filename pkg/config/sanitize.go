@@ -76,6 +76,9 @@ func checkDuration(value any) (warning string, ok bool) {
 
 // keepUsable puts back base's value where the document's could not be acted on.
 func keepUsable(c *Config, base Config) []string {
+	if c.AgentImage == "" {
+		c.AgentImage = base.AgentImage // an agent without an image would end the one that runs
+	}
 	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 

@@ -167,3 +167,9 @@ func TestACanarySelectorThatNoLabelMeetsIsNotTaken(t *testing.T) {
 		assert.Contains(t, warnings[0], "agentUpgrade.canary: ")
 	}
 }
+
+func TestAnEmptyImageIsNone(t *testing.T) {
+	c, warnings := parse(t, `agentImage: ""`)
+	assert.Equal(t, Default(testVersion).AgentImage, c.AgentImage)
+	assert.Empty(t, warnings)
+}
