@@ -11,6 +11,7 @@ var grantRemedies = map[string]string{
 	"Deleted":                 "the request goes as soon as what it was granted is taken back",
 	"AccountConflict":         "the agent asks again by itself under another name",
 	"ClusterNameTaken":        "delete the Cluster that has the name, or give the agent another clientID",
+	"ClusterRefused":          "correct what the API server's answer names, in the agent's chart or on the hub; the message says whether the request has to be deleted then",
 	"WaitingForDeletion":      "the hub goes on by itself as soon as the Cluster of this name that is being deleted is gone",
 	"WaitingForNamespace":     "the hub goes on by itself as soon as the Cluster has its namespace; its condition Processed says what that waits for",
 	"IdentityRequired":        "the agent has to bring a key: take an agent of the hub's version",

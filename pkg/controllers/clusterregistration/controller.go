@@ -11,7 +11,6 @@ import (
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	"golang.org/x/sync/errgroup"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
@@ -69,6 +68,8 @@ type handler struct {
 	Deps
 	minter *minter
 	recent *kube.Recent[*fleet.ClusterRegistration]
+	// refusals are the Clusters that the API server did not take.
+	refusals *refusals
 	// grants are the accounts and their rights in their clusters' namespaces, reports the right to report in a status.
 	grants, reports set
 	ctx             context.Context
@@ -77,7 +78,8 @@ type handler struct {
 func newHandler(ctx context.Context, deps Deps, grants, reports set) *handler {
 	return &handler{
 		Deps: deps, minter: newMinter(deps), recent: kube.NewRecent[*fleet.ClusterRegistration](),
-		grants: grants, reports: reports, ctx: ctx,
+		refusals: &refusals{by: map[string]refusal{}},
+		grants:   grants, reports: reports, ctx: ctx,
 	}
 }
 
@@ -101,6 +103,7 @@ func Register(ctx context.Context, deps Deps) {
 
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {
 	if r == nil {
+		h.refusals.forget(key)
 		return nil, h.afterDeletion(relatedresource.FromString(key))
 	}
 	if h.recent.IsBehind(r) {
@@ -142,7 +145,7 @@ func (h *handler) apply(in input, d decision) error {
 	case skip:
 		return nil
 	case create:
-		return h.createCluster(in.request, d.cluster)
+		return h.createCluster(in, d)
 	case revoke:
 		if err := h.takeBack(in.request.Namespace, in.request.Name); err != nil {
 			return err
@@ -165,19 +168,6 @@ func (h *handler) apply(in input, d decision) error {
 // answered says that the hub has said something about a request.
 func answered(r *fleet.ClusterRegistration) bool {
 	return conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionGranted) != nil
-}
-
-func (h *handler) createCluster(r *fleet.ClusterRegistration, cluster *fleet.Cluster) error {
-	_, err := h.Clusters.Create(cluster)
-	if apierrors.IsAlreadyExists(err) {
-		// The cache has not seen it yet. It may be another client's, whose event does not bring this request back.
-		h.Registrations.EnqueueAfter(r.Namespace, r.Name, cacheLag)
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("creating cluster %s: %w", cluster.Name, err)
-	}
-	return nil // the Cluster's event brings the request back
 }
 
 func (h *handler) applyGrant(in input, d decision) error {

@@ -44,6 +44,7 @@ const (
 	reasonRequesterMismatch = "RequesterMismatch"
 	reasonTokenMismatch     = "TokenNotForThisCluster"
 	reasonNameTaken         = "ClusterNameTaken"
+	reasonClusterRefused    = "ClusterRefused"
 	reasonIdentityRequired  = "IdentityRequired"
 	reasonIdentityConflict  = "IdentityConflict"
 	reasonWaitApproval      = "WaitingForApproval"
