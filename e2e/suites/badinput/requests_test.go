@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,23 +38,23 @@ func requestRows() []requestRow {
 		return requestRow{name: name, spoil: func(r *fleet.ClusterRegistration) { r.Spec.ClusterLabels = labels }, says: append(says, "spec.clusterLabels")}
 	}
 	many := map[string]string{}
-	for i := range 1000 {
+	for i := range 256 {
 		many[fmt.Sprintf("label-%d", i)] = strings.Repeat("v", 63)
 	}
 	return []requestRow{
 		clientID("no client ID", "", "is empty"),
 		clientID("a blank client ID", " \t\n", "is empty"),
 		clientID("a client ID of 254 bytes", strings.Repeat("c", 254), "253"),
-		clientID("a client ID of 100,000 bytes", strings.Repeat("c", 100_000), "253"),
+		clientID("a client ID of 1024 bytes", strings.Repeat("c", 1024), "253"),
 		clientID("a client ID that is a path", "../../kube-system/x"),
 		clientID("a client ID of other scripts", "ed\u0261e"),
 		clientID("a client ID of control characters", "edge\x1b[31m"),
-		labels("a thousand labels", many, "may have 64"),
+		labels("256 labels", many, "may have 64"),
 		labels("a label that is none", map[string]string{"not a label": "v"}, "not a label"),
 		labels("a value that is none", map[string]string{"env": "not valid!"}, "[env]"),
-		labels("a huge value", map[string]string{"env": strings.Repeat("x", 500_000)}, "[env]"),
+		labels("a value that is too long", map[string]string{"env": strings.Repeat("x", 252)}, "[env]"),
 		{name: "no client random", spoil: func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = "" }, says: []string{"spec.clientRandom"}},
-		{name: "a huge client random", spoil: func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = strings.Repeat("r", 100_000) }, says: []string{"spec.clientRandom", "128"}},
+		{name: "a client random of 512 bytes", spoil: func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = strings.Repeat("r", 512) }, says: []string{"spec.clientRandom", "128"}},
 		{name: "a key that is none", spoil: func(r *fleet.ClusterRegistration) {
 			r.Spec.Identity = &fleet.RegistrationIdentity{PublicKey: marker}
 		}, says: []string{"spec.identity.publicKey"}},
@@ -93,6 +95,50 @@ func TestARequestThatCannotBeGrantedIsNamedAndHeals(t *testing.T) {
 	for _, r := range rows {
 		b.correct(t, good[r.name])
 		b.granted(t, good[r.name], r.name, corev1.ConditionTrue, "Granted")
+	}
+}
+
+// What is far beyond all bounds is not even stored: whoever has a registration token could else fill the hub with it.
+func TestARequestThatIsFarTooLargeIsNotStored(t *testing.T) {
+	b := ofTheBed(t)
+	t.Parallel()
+	p := newPlace()
+	require.NoError(t, b.EnsureNamespace(until(t), p.workspace))
+	many := map[string]string{}
+	for i := range 257 {
+		many[fmt.Sprintf("label-%d", i)] = "v"
+	}
+	option := func(options fleet.AgentOptions) func(*fleet.ClusterRegistration) {
+		return func(r *fleet.ClusterRegistration) { r.Spec.Agent = &fleet.RegistrationAgent{Options: &options} }
+	}
+	identity := func(id fleet.RegistrationIdentity) func(*fleet.ClusterRegistration) {
+		return func(r *fleet.ClusterRegistration) { r.Spec.Identity = &id }
+	}
+	for field, spoil := range map[string]func(*fleet.ClusterRegistration){
+		"spec.clientID":      func(r *fleet.ClusterRegistration) { r.Spec.ClientID = strings.Repeat("c", 1025) },
+		"spec.clientRandom":  func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = strings.Repeat("r", 513) },
+		"spec.clusterLabels": func(r *fleet.ClusterRegistration) { r.Spec.ClusterLabels = many },
+		"a value 252": func(r *fleet.ClusterRegistration) {
+			r.Spec.ClusterLabels = map[string]string{"env": strings.Repeat("x", 253)}
+		},
+		"a key may have 1268": func(r *fleet.ClusterRegistration) {
+			r.Spec.ClusterLabels = map[string]string{strings.Repeat("x", 1269): ""}
+		},
+		"spec.identity.publicKey":  identity(fleet.RegistrationIdentity{PublicKey: strings.Repeat("k", 257)}),
+		"spec.identity.clusterUID": identity(fleet.RegistrationIdentity{ClusterUID: strings.Repeat("u", 1025)}),
+		"spec.identity.requester":  identity(fleet.RegistrationIdentity{Requester: strings.Repeat("r", 2049)}),
+		"spec.agent.version": func(r *fleet.ClusterRegistration) {
+			r.Spec.Agent = &fleet.RegistrationAgent{Version: strings.Repeat("v", 513)}
+		},
+		"spec.agent.options.envVars":     option(fleet.AgentOptions{EnvVars: slices.Repeat([]corev1.EnvVar{{Name: "A"}}, 2049)}),
+		"spec.agent.options.tolerations": option(fleet.AgentOptions{Tolerations: make([]corev1.Toleration, 16385)}),
+		"spec.agent.options.pullSecrets": option(fleet.AgentOptions{PullSecrets: make([]corev1.LocalObjectReference, 16385)}),
+	} {
+		bad := goodRequest(t, p.workspace, "asker")
+		spoil(bad)
+		err := stage.Create(until(t), b.Hub, stage.Registrations, "ClusterRegistration", p.workspace, bad)
+		require.True(t, apierrors.IsInvalid(err), "%s: %v", field, err)
+		require.ErrorContains(t, err, field)
 	}
 }
 

@@ -75,13 +75,15 @@ func flags(schema map[string]any) []string {
 		flags = append(flags, "pattern")
 	}
 	for _, validation := range array(schema, "x-kubernetes-validations") {
-		flag := "CEL-name"
-		if strings.Contains(validation.(map[string]any)["rule"].(string), "duration(") {
+		flag, rule := "CEL-name", validation.(map[string]any)["rule"].(string)
+		if strings.Contains(rule, "duration(") {
 			flag = "CEL-duration"
+		} else if strings.Contains(rule, "size(") {
+			flag = "CEL-size"
 		}
 		flags = append(flags, flag)
 	}
-	for _, key := range []string{"minLength", "maxLength", "maxItems", "minItems", "minimum", "maximum"} {
+	for _, key := range []string{"minLength", "maxLength", "maxItems", "maxProperties", "minItems", "minimum", "maximum"} {
 		if value, ok := schema[key]; ok {
 			flags = append(flags, fmt.Sprintf("%s=%v", key, value))
 		}

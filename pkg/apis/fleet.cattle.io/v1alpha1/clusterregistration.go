@@ -27,16 +27,21 @@ type ClusterRegistration struct {
 	Status ClusterRegistrationStatus `json:"status,omitempty"`
 }
 
-// ClusterRegistrationSpec is who asks.
+// ClusterRegistrationSpec is who asks. The schema's bounds are wider than the hub's own, four times for texts and labels:
+// what is beyond them is never stored, and who is a little beyond the hub's reads in a condition what is wrong.
 type ClusterRegistrationSpec struct {
 	// Identifies the cluster: requests with the same client ID are about the same Cluster.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	ClientID string `json:"clientID,omitempty"`
 	// Chosen by the agent, and part of the name of the secret with its credential.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=512
 	ClientRandom string `json:"clientRandom,omitempty"`
 	// Labels for the Cluster, if the request leads to a new one.
 	// +nullable
+	// +kubebuilder:validation:MaxProperties=256
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 1268 && size(self[key]) <= 252)",message="a key may have 1268 characters and a value 252"
 	ClusterLabels map[string]string `json:"clusterLabels,omitempty"`
 	// What the cluster is bound to, if the request is granted.
 	Identity *RegistrationIdentity `json:"identity,omitempty"`
@@ -47,16 +52,20 @@ type ClusterRegistrationSpec struct {
 // RegistrationIdentity is what a cluster is bound to when it registers.
 type RegistrationIdentity struct {
 	// The agent's public key. The credential is sealed to it, so that only this agent can read it.
+	// +kubebuilder:validation:MaxLength=256
 	PublicKey string `json:"publicKey,omitempty"`
 	// The UID of the namespace kube-system of the agent's cluster.
+	// +kubebuilder:validation:MaxLength=1024
 	ClusterUID string `json:"clusterUID,omitempty"`
 	// The user name that the agent makes the request with.
+	// +kubebuilder:validation:MaxLength=2048
 	Requester string `json:"requester,omitempty"`
 }
 
 // RegistrationAgent is an agent that asks to be registered.
 type RegistrationAgent struct {
 	// The version of the agent.
+	// +kubebuilder:validation:MaxLength=512
 	Version string `json:"version,omitempty"`
 	// The options that the agent was installed with. A new Cluster takes them over, so that it keeps running as
 	// it does.
@@ -67,8 +76,10 @@ type RegistrationAgent struct {
 // in the spec of a new Cluster.
 type AgentOptions struct {
 	// Environment variables beyond those that every agent has.
+	// +kubebuilder:validation:MaxItems=2048
 	EnvVars []corev1.EnvVar `json:"envVars,omitempty"`
 	// Tolerations beyond those that every agent has.
+	// +kubebuilder:validation:MaxItems=16384
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// The agent's affinity, if it is not the usual one.
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
@@ -77,6 +88,7 @@ type AgentOptions struct {
 	// Whether the agent runs in the network of its node.
 	HostNetwork *bool `json:"hostNetwork,omitempty"`
 	// Secrets for pulling the agent's image.
+	// +kubebuilder:validation:MaxItems=16384
 	PullSecrets []corev1.LocalObjectReference `json:"pullSecrets,omitempty"`
 }
 
@@ -103,8 +115,10 @@ type RegistrationApproval struct {
 	// +kubebuilder:validation:Enum=approve;replace;deny
 	Decision string `json:"decision,omitempty"`
 	// Who decided.
+	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by,omitempty"`
 	// Why, in that person's words.
+	// +kubebuilder:validation:MaxLength=4096
 	Reason string `json:"reason,omitempty"`
 	// When.
 	Time *metav1.Time `json:"time,omitempty"`
