@@ -41,6 +41,7 @@ type demo struct {
 	place   checkout
 	version string
 	keep    bool
+	metrics string
 	start   time.Time
 
 	recording    sync.Mutex
@@ -60,7 +61,7 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	d.step("charts fleet-crd and fleet installed on the hub")
-	if _, err := d.stage.StartController(ctx); err != nil {
+	if _, err := d.stage.StartController(ctx, metricsArgs(d.metrics)...); err != nil {
 		return err
 	}
 	if err := d.record(); err != nil {
@@ -223,6 +224,9 @@ func (d *demo) lookAround() {
 	fmt.Printf("With kubectl, as administrator of one of the clusters:\n")
 	for _, c := range []*stage.Cluster{d.stage.Hub, d.edge1, d.edge2} {
 		fmt.Printf("  export KUBECONFIG=%s\n", quote(c.Kubeconfig()))
+	}
+	if d.metrics != "" {
+		fmt.Printf("The hub's metrics:\n  curl -s http://%s/metrics | grep ^fleet_\n", d.metrics)
 	}
 	fmt.Printf("Logs:\n")
 	for _, p := range d.stage.Processes() {

@@ -23,6 +23,8 @@ const limit = 10 * time.Minute
 type options struct {
 	keep, down bool
 	version    string
+	// metrics is where the hub serves its metrics, empty for nowhere.
+	metrics string
 }
 
 func main() {
@@ -67,6 +69,7 @@ func parse(args []string, complaints io.Writer) (options, error) {
 	flags.BoolVar(&o.keep, "keep", false, "leave everything running and say how to look around")
 	flags.BoolVar(&o.down, "down", false, "end a demo that was kept")
 	flags.StringVar(&o.version, "version", lab.DefaultVersion, "Kubernetes line of the clusters")
+	flags.StringVar(&o.metrics, "metrics", "", "loopback `address` where the hub serves its metrics, such as 127.0.0.1:8080; with --keep")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -76,6 +79,10 @@ func parse(args []string, complaints io.Writer) (options, error) {
 		err = fmt.Errorf("%q is not expected; see --help", flags.Arg(0))
 	case o.keep && o.down:
 		err = errors.New("either --keep or --down")
+	case o.metrics != "" && !o.keep:
+		err = errors.New("--metrics needs --keep: a demo that ends leaves nothing to look at")
+	case o.metrics != "":
+		err = checkMetrics(o.metrics)
 	}
 	if err != nil {
 		fmt.Fprintf(complaints, "demo: %v\n", err)
@@ -96,6 +103,9 @@ func run(ctx context.Context, o options) error {
 	defer unlock()
 	if o.down {
 		return end(ctx, place)
+	}
+	if err := free(ctx, o.metrics); err != nil {
+		return err
 	}
 	lines, err := lab.Versions(root)
 	if err != nil {
@@ -136,7 +146,7 @@ func show(ctx context.Context, root string, place checkout, o options) (err erro
 	}
 	played, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	d := &demo{root: root, place: place, version: o.version, keep: o.keep, start: time.Now()}
+	d := &demo{root: root, place: place, version: o.version, keep: o.keep, metrics: o.metrics, start: time.Now()}
 	defer func() {
 		if o.keep && err == nil {
 			d.lookAround()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,12 @@ func TestCallsThatCannotWorkExitWith2(t *testing.T) {
 		{"--frobnicate", "flag provided but not defined"},
 		{"--keep --down", "either --keep or --down"},
 		{"--version", "flag needs an argument"},
+		{"--metrics", "flag needs an argument"},
+		{"--metrics 127.0.0.1:8080", "--metrics needs --keep"},
+		{"--keep --metrics 8080", "such as 127.0.0.1:8080"},
+		{"--keep --metrics 127.0.0.1:0", "such as 127.0.0.1:8080"},
+		{"--keep --metrics 0.0.0.0:8080", "an address of the loopback"},
+		{"--keep --metrics hub.example.com:8080", "an address of the loopback"},
 	} {
 		var out strings.Builder
 		require.Equal(t, 2, start(t.Context(), strings.Fields(test.args), &out), test.args)
@@ -33,6 +40,19 @@ func TestCallsThatCannotWorkExitWith2(t *testing.T) {
 	var out strings.Builder
 	require.Equal(t, 0, start(t.Context(), []string{"--help"}, &out))
 	require.Contains(t, out.String(), "-keep")
+}
+
+func TestMetricsGoToTheAddressThatIsFree(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, checkMetrics(address))
+	require.ErrorContains(t, free(t.Context(), address), "address already in use")
+	require.NoError(t, listener.Close())
+	require.NoError(t, free(t.Context(), address))
+	require.NoError(t, free(t.Context(), ""))
+	require.Equal(t, []string{"--metrics-bind-address", address}, metricsArgs(address))
+	require.Empty(t, metricsArgs(""))
 }
 
 func TestInterruptIsSaidOnceAndHasACause(t *testing.T) {
