@@ -74,3 +74,9 @@ func TestAConfigurationHasAllClustersWithAKubeconfigLookedAt(t *testing.T) {
 	_, ok = h.clusters.After(workspace, "c")
 	assert.False(t, ok)
 }
+
+func TestAClusterThatIsGoneIsNoWork(t *testing.T) {
+	h := newHub(t)
+	h.work1(t)
+	assert.Empty(t, h.writes())
+}

@@ -295,9 +295,3 @@ func TestADecisionWaitsForTheCacheToShowWhatWasWritten(t *testing.T) {
 	assert.Empty(t, h.writes())
 	assert.Empty(t, d.Requests())
 }
-
-func TestAClusterThatIsGoneIsNoWork(t *testing.T) {
-	h := newHub(t)
-	h.work1(t)
-	assert.Empty(t, h.writes())
-}
