@@ -16,11 +16,16 @@ const MaxKubeconfig = 1 << 20
 
 // DownstreamConfig is how the hub reaches the cluster of a kubeconfig that somebody stored: see ParseKubeconfig for what
 // is refused, WithTrust for the TLS mode. Each call ends after timeout, and after MaxAnswer bytes: the cluster is not ours.
+// Nothing is sent to a link-local address, which is the hub's machine's and not a cluster's.
 func DownstreamConfig(data []byte, tlsMode string, timeout time.Duration) (*rest.Config, error) {
-	cfg, err := ParseKubeconfig(data)
+	cfg, proxy, err := parseKubeconfig(data)
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(refuseLinkLocal("cluster.server", cfg.Host), refuseLinkLocal("cluster.proxy-url", proxy)); err != nil {
+		return nil, err
+	}
+	cfg.Dial = dialNoLinkLocal().DialContext
 	cfg.DisableCompression = true // or a small answer unpacks into a large one
 	if err := reach(cfg, tlsMode, timeout); err != nil {
 		return nil, err
@@ -52,30 +57,36 @@ func reach(cfg *rest.Config, tlsMode string, timeout time.Duration) error {
 // process run a program, read a file or skip the check of a certificate, so all credentials have to be inline; a
 // path in the server's URL stays. Errors name the field and never repeat a value.
 func ParseKubeconfig(data []byte) (*rest.Config, error) {
+	cfg, _, err := parseKubeconfig(data)
+	return cfg, err
+}
+
+// parseKubeconfig returns the URL of the proxy as well.
+func parseKubeconfig(data []byte) (*rest.Config, string, error) {
 	raw, err := decodeKubeconfig(data)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	current, err := currentContext(raw)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cluster, user := current.Clusters[only], current.AuthInfos[only]
 	if err := refuseCluster(cluster); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := refuseUser(user); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if cluster.Server, err = httpsHost(cluster.Server); err != nil {
-		return nil, fmt.Errorf("kubeconfig: cluster.server: %w", err)
+		return nil, "", fmt.Errorf("kubeconfig: cluster.server: %w", err)
 	}
 	cfg, err := clientcmd.NewNonInteractiveClientConfig(*current, only, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
+		return nil, "", fmt.Errorf("kubeconfig: %w", err)
 	}
 	unlimited(cfg)
-	return cfg, nil
+	return cfg, cluster.ProxyURL, nil
 }
 
 // only is the name of everything in a kubeconfig that was reduced to its current context.

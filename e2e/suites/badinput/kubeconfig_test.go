@@ -122,6 +122,8 @@ func refusedRows(t *testing.T) []row {
 		withCluster("no-ca", func(c *cluster) { c.CertificateAuthorityData = nil }, "certificate-authority-data", "system-store"),
 		withCluster("ca-that-is-none", func(c *cluster) { c.CertificateAuthorityData = []byte(marker) }, "PEM"),
 		withCluster("ca-cut-off", func(c *cluster) { c.CertificateAuthorityData = c.CertificateAuthorityData[:100] }, "PEM"),
+		withCluster("metadata-service", func(c *cluster) { c.Server = "https://169.254.169.254" }, "cluster.server", "link-local"),
+		withCluster("metadata-service-as-proxy", func(c *cluster) { c.ProxyURL = "http://jane:" + marker + "@[fe80::1]:3128" }, "cluster.proxy-url", "link-local"),
 		withCluster("proxy-that-is-none", func(c *cluster) { c.ProxyURL = "ftp://jane:" + marker + "@proxy" }, "cluster.proxy-url"),
 	}
 	rows[0].joins = true
