@@ -24,15 +24,18 @@ func (b *bed) imported(t *testing.T, p place, name, reason string) *fleet.Cluste
 	return cluster
 }
 
-// quiet observes that a cluster of the lab gets no write of the hub's for a while: an observation window.
+// quiet observes that a cluster of the lab gets no write of the hub's for a while, once what was begun is done: an
+// observation window.
 func quiet(t *testing.T, cluster *stage.Cluster, what string, and ...func(count.Key) bool) {
 	t.Helper()
+	counted := append([]func(count.Key) bool{count.By("fleet-controller"), func(k count.Key) bool { return !count.Leases(k) }}, and...)
+	stage.AwaitQuiet(t, patience, cluster, counted...)
 	before, err := cluster.Requests()
 	require.NoError(t, err)
 	time.Sleep(window) // the window in which nothing may happen
 	after, err := cluster.Requests()
 	require.NoError(t, err)
-	seen := after.Sub(before).Where(append([]func(count.Key) bool{count.By("fleet-controller")}, and...)...).Without(count.Leases)
+	seen := after.Sub(before).Where(counted...)
 	require.Zero(t, seen.Total(), "%s: within %s came\n%s", what, window, seen)
 }
 

@@ -1,0 +1,33 @@
+package stage
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/rancher/fleet/e2e/count"
+)
+
+// calm is how long nothing has to come for what was begun to be taken as done.
+const calm = time.Second
+
+// AwaitQuiet waits until what was begun is done: until for a second no request came that keep keeps, or any at all. It goes
+// before an observation window, which is to show that nothing comes of itself.
+func AwaitQuiet(t testing.TB, limit time.Duration, cluster *Cluster, keep ...func(count.Key) bool) {
+	t.Helper()
+	var seen count.Counts
+	since := time.Now()
+	AwaitWithin(t, limit, "a second without such requests", func(context.Context) (bool, string, error) {
+		now, err := cluster.Requests()
+		if err != nil {
+			return false, "", err
+		}
+		fresh := now.Sub(seen).Where(keep...)
+		seen = now
+		if fresh.Total() > 0 {
+			since = time.Now()
+			return false, fresh.String(), nil
+		}
+		return time.Since(since) >= calm, "", nil
+	})
+}
