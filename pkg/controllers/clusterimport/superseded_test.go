@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube/kubetest"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
@@ -144,7 +145,10 @@ func deletedTokens(h *hub) (out []string) {
 func TestAClusterThatCannotBeReachedKeepsWhatItsAgentWasGiven(t *testing.T) {
 	for name, refuse := range map[string]func(*testing.T, *downstream){
 		"no answer": func(_ *testing.T, d *downstream) {
-			d.Intercept(func(w http.ResponseWriter, _ *http.Request) bool { panic(http.ErrAbortHandler) })
+			d.Intercept(func(w http.ResponseWriter, _ *http.Request) bool {
+				kubetest.Fail(w, http.StatusBadGateway, metav1.StatusReasonInternalError, "nobody is there")
+				return true
+			})
 		},
 		"it is another's": func(t *testing.T, d *downstream) {
 			t.Helper()
