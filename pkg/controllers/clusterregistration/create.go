@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,6 +20,10 @@ import (
 // maxAnswer bounds what is repeated of the API server's answer, in characters: a webhook writes it, and the labels that it
 // may repeat are an agent's choice.
 const maxAnswer = 400
+
+// sayAgain is how soon a refusal that may pass is told in other words. An answer may differ with each try, by a port or a
+// time, and to write that down brings the request back at once.
+const sayAgain = time.Minute
 
 // createCluster makes the Cluster that a request is for. Where the API server, a webhook or a policy refuses it, the request
 // says so.
@@ -41,10 +46,7 @@ func (h *handler) createCluster(in input, d decision) error {
 	if refusal == nil {
 		return failed
 	}
-	if !passes {
-		h.refusals.remember(r, cluster, *refusal)
-	}
-	if err := h.apply(in, *refusal); err != nil {
+	if err := h.apply(in, h.refusals.remember(in, cluster, *refusal, passes)); err != nil {
 		return err
 	}
 	if passes {
@@ -80,8 +82,8 @@ func statusOf(err error) int {
 	return int(answer.Status().Code)
 }
 
-// refusals remembers the Clusters that the API server refused for good. An event of the request, such as that of the
-// refusal's own note, is no reason to try the same again.
+// refusals remembers the Clusters that the API server refused. What it refused for good is not tried again: an event of the
+// request, such as that of the refusal's own note, is no reason to.
 type refusals struct {
 	mu sync.Mutex
 	by map[string]refusal
@@ -92,26 +94,36 @@ type refusal struct {
 	// cluster is the digest of what was refused.
 	cluster  string
 	decision decision
+	// passes says that it may pass by itself; at is when it was told in these words.
+	passes bool
+	at     time.Time
 }
 
 func refusalKey(r *fleet.ClusterRegistration) string { return r.Namespace + "/" + r.Name }
 
-func (f *refusals) remember(r *fleet.ClusterRegistration, cluster *fleet.Cluster, d decision) {
+// remember keeps a refusal, and returns what is to be said of it.
+func (f *refusals) remember(in input, cluster *fleet.Cluster, d decision, passes bool) decision {
 	hash, err := names.FieldHash(cluster)
 	if err != nil {
-		return
+		return d
 	}
+	fresh := refusal{request: in.request.UID, cluster: hash, decision: d, passes: passes, at: in.now}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.by[refusalKey(r)] = refusal{request: r.UID, cluster: hash, decision: d}
+	have := f.by[refusalKey(in.request)]
+	if passes && have.passes && have.request == fresh.request && have.cluster == hash && in.now.Sub(have.at) < sayAgain {
+		return have.decision
+	}
+	f.by[refusalKey(in.request)] = fresh
+	return d
 }
 
-// of is how this very Cluster was refused for a request, nil where it was not.
+// of is how this very Cluster was refused for good for a request, nil where it was not.
 func (f *refusals) of(r *fleet.ClusterRegistration, cluster *fleet.Cluster) *decision {
 	f.mu.Lock()
 	known, ok := f.by[refusalKey(r)]
 	f.mu.Unlock()
-	if !ok || known.request != r.UID {
+	if !ok || known.passes || known.request != r.UID {
 		return nil
 	}
 	if hash, err := names.FieldHash(cluster); err != nil || hash != known.cluster {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/assert"
@@ -83,6 +84,33 @@ func TestAClusterThatTheAPIServerRefusesIsSaidOfTheRequest(t *testing.T) {
 			assert.NotNil(t, h.clusters.Live(workspace, newName))
 		})
 	}
+}
+
+// An answer that differs with each try, as a port on the way to a webhook does, is written down once a minute and not once
+// a try: the write would bring the request back at once.
+func TestARefusalInOtherWordsIsToldOnceAMinute(t *testing.T) {
+	h := alone(t)
+	clock := h.Clock.(*clocktesting.FakePassiveClock)
+	refuse := func(port int) {
+		h.fails[createNew] = apierrors.NewInternalError(fmt.Errorf("failed calling webhook: read tcp 10.0.0.1:%d->10.0.0.2:443: reset", port))
+		require.Error(t, h.look(t, "request-1"))
+	}
+	refuse(40001)
+	assert.Equal(t, []string{createNew, noteRequest}, h.writes())
+	refuse(40002)
+	clock.SetTime(now.Add(sayAgain - time.Second))
+	refuse(40003)
+	assert.Equal(t, []string{createNew, createNew}, h.writes())
+	clock.SetTime(now.Add(sayAgain))
+	refuse(40004)
+	assert.Equal(t, []string{createNew, noteRequest}, h.writes())
+	_, _, message := condition(t, h.live("request-1"), fleet.RegistrationConditionGranted)
+	assert.Contains(t, message, "40004")
+
+	// What is for good is said at once.
+	h.fails[createNew] = invalid()
+	require.NoError(t, h.look(t, "request-1"))
+	assert.Equal(t, []string{createNew, noteRequest}, h.writes())
 }
 
 // Another Cluster, or another request, is another question.
