@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// errLinkLocal is about a connection: the kubeconfig names a host, and the host is such an address.
-var errLinkLocal = errors.New("cluster.server or cluster.proxy-url of the kubeconfig leads to a link-local address, where a cloud " +
+// ErrLinkLocal is about a connection: the kubeconfig names a host, and the host is such an address.
+var ErrLinkLocal = errors.New("cluster.server or cluster.proxy-url of the kubeconfig leads to a link-local address, where a cloud " +
 	"serves its machines' own credentials; it is refused")
 
 // isLinkLocal says of an address without a port whether nobody beyond the own link can have it (169.254.0.0/16,
@@ -37,7 +37,7 @@ func refuseLinkLocal(field, raw string) error {
 func dialNoLinkLocal() *net.Dialer {
 	return &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: func(_, address string, _ syscall.RawConn) error {
 		if host, _, err := net.SplitHostPort(address); err != nil || isLinkLocal(host) {
-			return errLinkLocal
+			return ErrLinkLocal
 		}
 		return nil
 	}}

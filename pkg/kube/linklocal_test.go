@@ -55,6 +55,6 @@ func TestALinkLocalAddressBehindANameIsRefusedWhenItIsDialled(t *testing.T) {
 		clients, err := kubernetes.NewForConfig(cfg)
 		require.NoError(t, err)
 		_, err = clients.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
-		require.ErrorIs(t, err, errLinkLocal)
+		require.ErrorIs(t, err, ErrLinkLocal)
 	}
 }

@@ -53,6 +53,8 @@ const (
 	reasonWaitToken       = "WaitingForToken"
 	reasonTaken           = "AgentNamespaceTaken"
 	reasonUntrusted       = "UntrustedCertificate"
+	reasonBadKubeconfig   = "InvalidKubeconfig"
+	reasonFailed          = "ImportFailed"
 )
 
 // facts is what a decision rests on.

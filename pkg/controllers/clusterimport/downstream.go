@@ -42,7 +42,7 @@ const kubeSystem = "kube-system"
 func (h *handler) connect(f facts) (*kube.Downstream, error) {
 	cfg, err := kube.DownstreamConfig(f.secret.Data[keyKubeconfig], f.config.AgentTLSMode, callTimeout)
 	if err != nil {
-		return nil, &trouble{reason: "InvalidKubeconfig", final: true, err: fmt.Errorf("secret %s/%s, key %q: %w", f.secretNamespace, f.secret.Name, keyKubeconfig, err)}
+		return nil, &trouble{reason: reasonBadKubeconfig, final: true, err: fmt.Errorf("secret %s/%s, key %q: %w", f.secretNamespace, f.secret.Name, keyKubeconfig, err)}
 	}
 	cfg.UserAgent = h.UserAgent // its audit log tells who came
 	return kube.NewDownstream(cfg)

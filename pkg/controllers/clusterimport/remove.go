@@ -38,7 +38,7 @@ func (h *handler) prune(ctx context.Context, f facts) error {
 		}
 	}
 	record.Previous = nil
-	return h.writeRecord(f.cluster, record)
+	return ours(h.writeRecord(f.cluster, record))
 }
 
 // teardown removes the agent of the local cluster, after it is proved that the kubeconfig leads to the hub itself: a
@@ -55,11 +55,11 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 	}
 	if uid != h.HubUID {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warn("bootstrap.localAgentDisabled: the kubeconfig leads to another cluster than this hub; its agent is left alone")
-		return h.reportTornDown(f, "the kubeconfig leads to another cluster than this hub, whose agent is left alone")
+		return ours(h.reportTornDown(f, "the kubeconfig leads to another cluster than this hub, whose agent is left alone"))
 	}
 	bundle := names.AgentBundle(f.cluster.Name)
 	if err := h.Bundles.Delete(f.cluster.Namespace, bundle, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("deleting bundle %s: %w", bundle, err)
+		return ours(fmt.Errorf("deleting bundle %s: %w", bundle, err))
 	}
 	what := "the agent was removed"
 	for _, namespace := range agentNamespaces(f) {
@@ -71,7 +71,7 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 			what = fmt.Sprintf("namespace %s is another's (annotation %s there), whose agent is left alone", namespace, names.AgentOwnerAnnotation)
 		}
 	}
-	return h.reportTornDown(f, what)
+	return ours(h.reportTornDown(f, what))
 }
 
 // agentNamespaces are those that an agent was put into: the settings may have changed since.

@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
@@ -23,6 +24,15 @@ type trouble struct {
 
 func (t *trouble) Error() string { return t.err.Error() }
 func (t *trouble) Unwrap() error { return t.err }
+
+// ours marks an error of this hub's own API server, which else would be explained as the other cluster's.
+func ours(err error) error {
+	var known *trouble
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return &trouble{reason: reasonFailed, err: fmt.Errorf("on this hub, not on the cluster: %w; %s", err, triedAgain)}
+}
 
 // localPort is the end of a connection that changes with each try: a condition that names it would be written anew
 // each time.
@@ -62,6 +72,8 @@ func explain(err error, secret string, trust trusted) (reason, message string) {
 		return reason, message
 	}
 	switch {
+	case errors.Is(err, kube.ErrLinkLocal):
+		return reasonBadKubeconfig, fmt.Sprintf("secret %s: %s; put an address there that the cluster is reached at from elsewhere; %s", secret, text, triedAgain)
 	case apierrors.IsUnauthorized(err):
 		return "KubeconfigRefused", fmt.Sprintf("the cluster refuses the credential of secret %s: %s; put a new one there", secret, text)
 	case apierrors.IsForbidden(err):
@@ -69,7 +81,7 @@ func explain(err error, secret string, trust trusted) (reason, message string) {
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr):
 		return reasonUnreachable, unreachable(secret, text)
 	default:
-		return "ImportFailed", fmt.Sprintf("the agent could not be put into the cluster of secret %s: %s; correct what that names, "+
+		return reasonFailed, fmt.Sprintf("the hub could not do its work on the cluster of secret %s: %s; correct what that names, "+
 			"or put a kubeconfig of another server there; %s", secret, text, triedAgain)
 	}
 }

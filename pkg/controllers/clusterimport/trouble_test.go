@@ -15,8 +15,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/rancher/fleet/pkg/kube"
 )
 
 func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
@@ -38,6 +41,10 @@ func TestATroubleIsExplainedWithItsRemedy(t *testing.T) {
 		"403":                   {fmt.Errorf("apply: %w", apierrors.NewForbidden(resource, "fleet-agent", errors.New("quota"))), "Forbidden", []string{"ws/kubeconfig", "quota"}},
 		"deadline":              {fmt.Errorf("get: %w", context.DeadlineExceeded), "Unreachable", []string{"deadline", "ws/kubeconfig", "firewall", "tries again", "10 minutes"}},
 		"network":               {&url.Error{Op: "Get", URL: "https://x", Err: dial}, "Unreachable", []string{"refused", "ws/kubeconfig", "correct the kubeconfig"}},
+		"a link's address":      {&url.Error{Op: "Get", URL: "https://x", Err: &net.OpError{Op: "dial", Net: "tcp", Err: kube.ErrLinkLocal}}, "InvalidKubeconfig", []string{"ws/kubeconfig", "link-local", "tries again"}},
+		"our own 403":           {ours(fmt.Errorf("creating token: %w", apierrors.NewForbidden(resource, "import-token", errors.New("quota")))), "ImportFailed", []string{"on this hub", "quota", "tries again"}},
+		"our own network":       {fmt.Errorf("noting: %w", ours(&url.Error{Op: "Put", URL: "https://hub", Err: dial})), "ImportFailed", []string{"on this hub", "refused"}},
+		"ours, known":           {ours(&trouble{reason: "ImportTokenTaken", err: errors.New("taken")}), "ImportTokenTaken", []string{"taken"}},
 		"anything else":         {errors.New("surprise"), "ImportFailed", []string{"surprise", "ws/kubeconfig", "another server", "tries again"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,5 +108,22 @@ func TestNoCredentialIsRepeated(t *testing.T) {
 		assert.NotContains(t, message, token)
 		assert.NotContains(t, message, "abcdef")
 		assert.Contains(t, message, "(a credential)")
+	}
+}
+
+// What the hub's own API server refuses is not said of the cluster and its kubeconfig.
+func TestAFailureOnThisHubIsNotTheClusters(t *testing.T) {
+	for _, call := range []string{createToken, noteRecord} {
+		h, d := importing(t)
+		h.fails[call] = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "a", errors.New("exceeded quota"))
+		if call == noteRecord {
+			h.work1(t)
+			h.answerToken(t)
+		}
+		require.Error(t, h.work(t.Context(), key), call)
+		assert.Equal(t, "ImportFailed", h.imported(t).Reason, call)
+		assert.Contains(t, h.imported(t).Message, "on this hub", call)
+		assert.Contains(t, h.imported(t).Message, "exceeded quota", call)
+		assert.Empty(t, d.Writes(), call)
 	}
 }

@@ -129,10 +129,10 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	}
 	bootstrap, token, err := h.bootstrapFor(f, p)
 	if err != nil {
-		return err
+		return ours(err)
 	}
 	if bootstrap == nil {
-		return h.reportStuckToken(f) // an event of the token brings the cluster back
+		return ours(h.reportStuckToken(f)) // an event of the token brings the cluster back
 	}
 	s, err := h.visit(ctx, d, f)
 	if err != nil {
@@ -140,17 +140,17 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 	}
 	claims, err := registration.ParseClaims(bootstrap.Token)
 	if err != nil {
-		return fmt.Errorf("reading the import token of %s: %w", token.Name, err)
+		return ours(fmt.Errorf("reading the import token of %s: %w", token.Name, err))
 	}
 	if f, err = h.begin(f, nextRecord(f, p, string(token.UID), claims.AccountUID, s)); err != nil {
-		return err
+		return ours(err)
 	}
 	if err := h.deploy(ctx, d, f, s, *bootstrap); err != nil {
 		return err
 	}
 	h.stopWaiting(f.cluster)
 	logrus.WithFields(logrus.Fields{"cluster": f.cluster.Namespace + "/" + f.cluster.Name, "reason": p.reason, "namespace": f.options.Namespace}).Info("Agent deployed")
-	return h.reportImported(f, p)
+	return ours(h.reportImported(f, p))
 }
 
 // inspect looks where a changed kubeconfig leads. The same cluster with its agent in place needs nothing but the note;
@@ -176,7 +176,7 @@ func (h *handler) inspect(ctx context.Context, f facts, p plan) error {
 	record := f.record
 	record.Kubeconfig = digest(f.secret.Data[keyKubeconfig])
 	if err := h.writeRecord(f.cluster, record); err != nil {
-		return err
+		return ours(err)
 	}
-	return h.reportImported(f, p)
+	return ours(h.reportImported(f, p))
 }
