@@ -62,6 +62,6 @@ func (h *handler) seePastTheCache(e *evidence) (known bool, err error) {
 		return false, fmt.Errorf("cluster %s/%s: looking for its last heartbeat: %w", e.cluster.Namespace, e.cluster.Name, err)
 	}
 	e.now = h.Clock.Now()
-	e.pulse = h.tracker.observeRead(e.cluster.Status.Namespace, renewed, e.now)
-	return true, nil
+	e.pulse, known = h.tracker.observeRead(e.cluster.Status.Namespace, renewed, e.now)
+	return known, nil
 }

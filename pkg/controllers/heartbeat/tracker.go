@@ -111,19 +111,20 @@ func (t *tracker) isNews(key string, c contact) bool {
 	return !ok || e.reported != c
 }
 
-// observeRead takes in a renewal that was read past the cache, which may have missed it.
-func (t *tracker) observeRead(key string, renewed, now time.Time) pulse {
+// observeRead takes in a renewal that was read past the cache, which may have missed it. Of what is not kept nothing is
+// known.
+func (t *tracker) observeRead(key string, renewed, now time.Time) (p pulse, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e, ok := t.entries[key]
 	if !ok {
-		return pulse{}
+		return pulse{}, false
 	}
 	if !renewed.Equal(e.renewed) && !renewed.Equal(e.read) {
 		e.seen, e.read = now, renewed
 	}
 	e.touch = t.presence.At(now)
-	return e.pulse
+	return e.pulse, true
 }
 
 // settled notes that a pulse was judged, and when something becomes due. If a new judgement was asked for meanwhile, this

@@ -145,3 +145,9 @@ func TestManyClustersAtOnce(t *testing.T) {
 	all.Wait()
 	assert.Len(t, tr.entries, 4)
 }
+
+func TestOfAClusterThatIsNotKeptNothingIsKnown(t *testing.T) {
+	tr := newTracker(began, nil)
+	_, known := tr.observeRead("cluster-x", began, began)
+	assert.False(t, known, "or it would be called silent")
+}
