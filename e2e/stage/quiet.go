@@ -17,7 +17,9 @@ func AwaitQuiet(t testing.TB, limit time.Duration, cluster *Cluster, keep ...fun
 	t.Helper()
 	var seen count.Counts
 	since := time.Now()
-	AwaitWithin(t, limit, "a second without such requests", func(context.Context) (bool, string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	err := AwaitEvery(ctx, calm/4, "a second without such requests", func(context.Context) (bool, string, error) { // each reads the whole log
 		now, err := cluster.Requests()
 		if err != nil {
 			return false, "", err
@@ -30,4 +32,7 @@ func AwaitQuiet(t testing.TB, limit time.Duration, cluster *Cluster, keep ...fun
 		}
 		return time.Since(since) >= calm, "", nil
 	})
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
 }
