@@ -62,6 +62,7 @@ func TestAnOutageOfTheHubsOwnImportsNobodyAgain(t *testing.T) {
 		for _, p := range places {
 			since[p] = stage.Condition(b.connected(t, p, "edge").Status.Conditions, fleet.ClusterConditionAgentConnected).LastTransitionTime
 		}
+		stage.AwaitQuiet(t, patience, b.edge, count.By("fleet-controller"))
 		before, err := b.edge.Requests()
 		require.NoError(t, err)
 

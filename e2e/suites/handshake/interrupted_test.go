@@ -2,6 +2,7 @@ package handshake
 
 import (
 	"context"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -33,14 +34,16 @@ func TestAnImportThatLostItsReasonHalfWayLeavesABootstrapThatLives(t *testing.T)
 	require.NoError(t, err)
 
 	// It is silent long enough for another import, of which the hub has replaced the token and not made the account yet.
-	release := make(chan struct{})
-	held := b.hubFront.Inject(shim.Rule{
+	held := make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	defer release() // a request that is held for ever would keep the hub of the other tests
+	rule := b.hubFront.Inject(shim.Rule{
 		Match: func(r shim.Request) bool {
 			return r.UserAgent == controllerAgent && r.Verb == "create" && r.Resource == "serviceaccounts" && r.Namespace == stage.RegistrationNamespace
 		},
-		Times: 1, Before: func(shim.Request) { <-release },
+		Times: 1, Before: func(shim.Request) { <-held },
 	})
-	defer held.Remove()
+	defer rule.Remove()
 	await(t, "the end of the token", func(ctx context.Context) (bool, string, error) {
 		for _, r := range b.hubFront.Requests() {
 			if r.UserAgent == controllerAgent && r.Verb == "create" && r.Resource == "serviceaccounts" && r.Namespace == stage.RegistrationNamespace && r.Code == 0 {
@@ -51,7 +54,7 @@ func TestAnImportThatLostItsReasonHalfWayLeavesABootstrapThatLives(t *testing.T)
 	})
 	agent.signal(t, syscall.SIGCONT)
 	b.connected(t, p)
-	close(release)
+	release()
 
 	b.request(t, p, first)
 	b.connected(t, p)
