@@ -115,6 +115,15 @@ func (h *handler) onChange(key string, cluster *fleet.Cluster) (*fleet.Cluster, 
 		h.forget(key)
 		return cluster, nil
 	}
+	// A handler before this one may pass on what it has just written. The queue works on what the cache shows, and would
+	// take the old for the new: what was written has an event of its own.
+	shown, err := h.Clusters.Cache().Get(cluster.Namespace, cluster.Name)
+	if apierrors.IsNotFound(err) || err == nil && shown.ResourceVersion != cluster.ResourceVersion {
+		return cluster, nil
+	}
+	if err != nil {
+		return cluster, fmt.Errorf("cluster %s: reading it: %w", key, err)
+	}
 	f, err := h.observe(cluster)
 	if err != nil {
 		return cluster, fmt.Errorf("cluster %s: %w", key, err)

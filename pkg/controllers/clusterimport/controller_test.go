@@ -86,6 +86,20 @@ func TestOnlyWhatADecisionRestsOnFeedsTheQueue(t *testing.T) {
 	assert.Equal(t, []string{key}, queued(), "its values are there")
 }
 
+// The handler of the cluster's client ID runs before, and passes on what it wrote.
+func TestWhatTheCacheDoesNotShowYetIsLookedAtOnceItDoes(t *testing.T) {
+	h, queued := fed(t)
+	h.clusters.Add(cluster(func(c *fleet.Cluster) { c.Spec.ClientID, c.ResourceVersion = "", "7" }))
+	written := cluster(func(c *fleet.Cluster) { c.ResourceVersion = "8" })
+	_, err := h.onChange(key, written)
+	require.NoError(t, err)
+	assert.Empty(t, queued(), "the queue would look at a cluster without a client ID")
+
+	h.clusters.Add(written)
+	h.event(t)
+	assert.Equal(t, []string{key}, queued())
+}
+
 // T06: the document is written again and again, with the same and with other keys that no agent depends on.
 func TestAConfigurationThatChangesNothingForTheClusterFeedsNothing(t *testing.T) {
 	h, queued := fed(t)
