@@ -169,7 +169,8 @@ func (s *sweep) all(t *testing.T) {
 	}
 	awaitSame(t, s.Hub, s.empty, func(stage.Key) bool { return false })
 	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), points, missed, s.slow.Round(time.Millisecond))
-	require.Less(t, missed, 1+points/10, "the points are not where handshakes pass")
+	// Some writes come by chance: what is made once for many, or again after a conflict.
+	require.LessOrEqual(t, missed, max(2, points/10), "the points are not where handshakes pass")
 	if !full() {
 		t.Logf("reduced: a crash at %d of the %d points of this way of joining; FLEET_TEST_FULL=1 runs all", points, 2*len(s.writes))
 	}
