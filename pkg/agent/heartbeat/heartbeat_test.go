@@ -2,7 +2,6 @@ package heartbeat
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"sync"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
-	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
@@ -266,43 +264,3 @@ func TestA401IsReported(t *testing.T) {
 	a.pass(time.Minute)
 	assert.Equal(t, 1, a.refusals())
 }
-
-func TestTheReportSaysWhatTheAgentIs(t *testing.T) {
-	h := hubtest.New(t, hubtest.Options{})
-	cluster := &fleet.Cluster{}
-	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, cluster))
-	cluster.Status.Namespace = hubtest.Namespace
-	h.Put(hubtest.Clusters, cluster)
-	a := start(t, h, unchanged)
-	a.idle()
-	require.Len(t, a.reports(), 1)
-	call := a.reports()[0]
-	assert.Equal(t, "application/json-patch+json", call.ContentType)
-	assert.Equal(t, "status", call.Subresource)
-	var patch []map[string]any
-	require.NoError(t, json.Unmarshal(call.Body, &patch))
-	assert.Equal(t, []map[string]any{{"op": "add", "path": "/status/agent", "value": map[string]any{
-		"lastSeen": a.clock.Now().UTC().Format(time.RFC3339), "namespace": "cattle-fleet-system", "version": "v1.2.3", "generation": "abc",
-	}}}, patch)
-	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, cluster))
-	assert.Equal(t, "v1.2.3", cluster.Status.Agent.Version)
-	assert.Equal(t, hubtest.Namespace, cluster.Status.Namespace)
-}
-
-func TestAClusterWithoutAStatusIsReportedAllTheSame(t *testing.T) {
-	h := hubtest.New(t, hubtest.Options{})
-	h.Put(hubtest.Clusters, bare{Metadata: map[string]any{"namespace": hubtest.Workspace, "name": hubtest.Cluster}}.object())
-	a := start(t, h, unchanged)
-	a.idle()
-	var cluster fleet.Cluster
-	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, &cluster))
-	assert.Equal(t, "cattle-fleet-system", cluster.Status.Agent.Namespace)
-	assert.Len(t, a.reports(), 2)
-}
-
-// bare is a Cluster as somebody writes it, without a status.
-type bare struct {
-	Metadata map[string]any `json:"metadata"`
-}
-
-func (b bare) object() *bare { return &b }
