@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Plan is a release, prepared for the comparison.
 type Plan struct {
-	hash     string
-	keys     []Key
-	objects  map[Key]*unstructured.Unstructured
-	previous map[Key]bool
+	hash    string
+	keys    []Key
+	objects map[Key]*unstructured.Unstructured
+	// previous are the objects of the revision before that Helm removes with it.
+	previous map[Key]schema.GroupVersionKind
 	scaled   map[Key]span
 	patches  []comparePatch
 	ignore   []map[string]string
@@ -20,12 +22,14 @@ type Plan struct {
 
 // Compile prepares what a release set. It does not change the objects, and keeps them.
 func Compile(wanted Wanted, scope Scope) *Plan {
-	plan := &Plan{hash: wanted.Hash, objects: map[Key]*unstructured.Unstructured{}, previous: map[Key]bool{}}
+	plan := &Plan{hash: wanted.Hash, objects: map[Key]*unstructured.Unstructured{}, previous: map[Key]schema.GroupVersionKind{}}
 	for _, obj := range flat(wanted.Objects) {
 		plan.objects[keyOf(obj, wanted.Namespace, scope)] = obj
 	}
 	for _, obj := range flat(wanted.Previous) {
-		plan.previous[keyOf(obj, wanted.Namespace, scope)] = true
+		if obj.GetAnnotations()[keepAnnotation] != keepValue {
+			plan.previous[keyOf(obj, wanted.Namespace, scope)] = obj.GroupVersionKind()
+		}
 	}
 	plan.keys = slices.SortedFunc(maps.Keys(plan.objects), Key.Compare)
 	plan.scaled = scaledByOthers(plan.objects)

@@ -108,7 +108,8 @@ func (p *Plan) extra(observed map[Key]Observation) []Key {
 		for key := range maps.Keys(observed) {
 			_, wanted := p.objects[key]
 			found := observed[key]
-			if !wanted && !found.Foreign && !found.Kept && p.previous[key] && !p.ignored(key) && !yield(key) {
+			_, before := p.previous[key]
+			if !wanted && before && !found.Foreign && !found.Kept && !p.ignored(key) && !yield(key) {
 				return
 			}
 		}

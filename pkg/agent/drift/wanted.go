@@ -15,6 +15,9 @@ const (
 	HashLabel = names.ApplyPrefix + "hash"
 	// pruneLabel with the value false keeps an object from being reported as extra.
 	pruneLabel = names.ApplyPrefix + "prune"
+	// keepAnnotation with keepValue lets Helm leave an object when it is no longer in the release.
+	keepAnnotation = "helm.sh/resource-policy"
+	keepValue      = "keep"
 )
 
 // Key names an object, whatever the version of its kind.
@@ -28,6 +31,8 @@ func (k Key) Compare(other Key) int {
 
 // Wanted is what a bundle set on the cluster, and how that is compared.
 type Wanted struct {
+	// Release names the revision, whose objects never change. What was found is remembered only if it is given.
+	Release string
 	// Hash is the value of HashLabel on the objects of the bundle.
 	Hash string
 	// Namespace is the release's: that of objects which name none.
