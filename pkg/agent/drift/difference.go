@@ -153,6 +153,6 @@ func equal(want, have any) bool {
 		}
 		return fmt.Sprint(want) == fmt.Sprint(have)
 	default:
-		return false
+		return want == nil && have == nil
 	}
 }
