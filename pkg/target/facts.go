@@ -30,6 +30,8 @@ type Target struct {
 	NamespaceLabels, NamespaceAnnotations map[string]string
 	// DeploymentID names this version: the content and the options.
 	DeploymentID string
+	// Groups are the ClusterGroups that the cluster is in. A rollout can be divided by them.
+	Groups []*fleet.ClusterGroup
 }
 
 // Key is the cluster's namespace and name.

@@ -52,7 +52,7 @@ func HasActions(text string) bool {
 func (e *Engine) Execute(text string, data map[string]any) (string, error) {
 	t, err := e.parse(text)
 	if err != nil {
-		return "", readable(err)
+		return "", err
 	}
 	e.budget = budget{left: maxWork}
 	if err := e.budget.charge(data); err != nil {
@@ -78,7 +78,7 @@ func (e *Engine) parse(text string) (*template.Template, error) {
 	}
 	t, err := template.New("values").Delims(Left, Right).Option("missingkey=error").Funcs(e.functions).Parse(text)
 	if err != nil {
-		return nil, err
+		return nil, &SyntaxError{reason: readable(err).Error()}
 	}
 	for _, each := range t.Templates() {
 		meter(each.Tree, each.Name() != t.Name())
@@ -89,6 +89,11 @@ func (e *Engine) parse(text string) (*template.Template, error) {
 	e.parsed[text] = t
 	return t, nil
 }
+
+// SyntaxError says that a text is no template. It may not be meant as one.
+type SyntaxError struct{ reason string }
+
+func (e *SyntaxError) Error() string { return e.reason }
 
 // output is where a template writes to. Each write costs, also an empty one: see meter.
 type output struct {
