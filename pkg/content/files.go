@@ -78,7 +78,10 @@ func decodeData(resource fleet.BundleResource, left int) ([]byte, error) {
 	if tooLarge := (*TooLargeError)(nil); errors.As(err, &tooLarge) {
 		return nil, &TooLargeError{What: "the bundle, unpacked,", Size: MaxFileBytes - left + tooLarge.Size, Limit: MaxFileBytes}
 	}
-	return data, err
+	if err != nil {
+		return nil, fmt.Errorf("unpacking gzip: %w", err)
+	}
+	return data, nil
 }
 
 // CheckName says whether a path may name a file of a bundle: relative, without a way out, printable.
