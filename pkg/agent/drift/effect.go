@@ -3,6 +3,7 @@ package drift
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,10 +36,15 @@ func (r *reading) sameInEffect(ctx context.Context, key Key, live *unstructured.
 	return reflect.DeepEqual(withoutRecord(live), withoutRecord(changed))
 }
 
-// withoutRecord is an object without what the server writes down about each change. It is the object's own content.
+// withoutRecord is an object without what the server writes down about each change.
 func withoutRecord(obj *unstructured.Unstructured) map[string]any {
-	for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
-		unstructured.RemoveNestedField(obj.Object, "metadata", field)
+	content := maps.Clone(obj.Object)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		metadata = maps.Clone(metadata)
+		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
+			delete(metadata, field)
+		}
+		content["metadata"] = metadata
 	}
-	return obj.Object
+	return content
 }

@@ -77,6 +77,15 @@ func growing(steps int, longest time.Duration) time.Duration {
 	return min(pause, longest)
 }
 
+// settle takes back what was to be told.
+func (n *news) settle(name string) {
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	if entry, known := n.bundles[name]; known {
+		entry.due = time.Time{}
+	}
+}
+
 func (n *news) forget(name string) {
 	n.lock.Lock()
 	defer n.lock.Unlock()

@@ -70,20 +70,34 @@ func (w *Watches) learn(b *bundle, basis string, plan *Plan, found map[Key]findi
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	observed = make(map[Key]Observation, len(plan.keys))
+	settled := true
 	for _, key := range plan.keys {
 		current, fresh := found[key]
 		if !fresh {
 			current = b.keys[key]
 		} else if b.basis == basis {
-			current.known = b.keys[key].known
+			// A change that came in meanwhile may be the one that was read.
+			current.known = b.keys[key].known || w.versionOf(key) == current.version
 			b.keys[key] = current
 		}
+		settled = settled && current.known
 		if current.version != "" {
 			observed[key] = current.Observation
 		}
 		unwatched = unwatched || current.unwatched
 	}
+	if settled {
+		w.news.settle(b.name) // whatever was to be told has been read
+	}
 	return observed, unwatched
+}
+
+// versionOf is the version of an object that its watch has seen last, empty if there is none. The lock is held.
+func (w *Watches) versionOf(key Key) string {
+	if kind := w.kinds[key.groupKind()]; kind != nil {
+		return kind.objects[place{key.Namespace, key.Name}].version
+	}
+	return ""
 }
 
 // group is what one list can serve.
