@@ -7,10 +7,9 @@ import (
 )
 
 // stopGrace is how long a process under test may take to end.
-const stopGrace = 20 * time.Second
+const stopGrace = 30 * time.Second
 
-// Run starts a process for a test. It is ended with the test, which fails if the process does not follow SIGTERM, and the
-// end of its log is shown if the test has failed.
+// Run starts a process for a test and ends it with the test, as EndWithTest says.
 func Run(t testing.TB, spec Spec) *Process {
 	t.Helper()
 	// Not the test's context: that ends before the cleanups, and ours wants to see a clean exit.
@@ -18,6 +17,14 @@ func Run(t testing.TB, spec Spec) *Process {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
+	p.EndWithTest(t)
+	return p
+}
+
+// EndWithTest ends the process at the end of a test, which fails if it does not follow SIGTERM; if the test has failed, the
+// end of its log is shown.
+func (p *Process) EndWithTest(t testing.TB) {
+	t.Helper()
 	t.Cleanup(func() {
 		if p.Running() {
 			if _, err := p.Stop(stopGrace); err != nil {
@@ -28,5 +35,4 @@ func Run(t testing.TB, spec Spec) *Process {
 			t.Logf("end of the log of %s (%s):\n%s", p.Name, p.Log, p.Tail(60))
 		}
 	})
-	return p
 }

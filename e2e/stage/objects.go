@@ -83,13 +83,16 @@ func convert[T any](u *unstructured.Unstructured) (*T, error) {
 	return obj, nil
 }
 
+// Look says whether what is awaited is there, or what is seen instead. An error is seen, too: it does not end the wait.
+type Look = func(ctx context.Context) (ok bool, seen string, err error)
+
 // Await looks until done says so or ctx ends. The error says what was awaited and what was seen last.
-func Await(ctx context.Context, what string, done func(ctx context.Context) (ok bool, seen string, err error)) error {
+func Await(ctx context.Context, what string, done Look) error {
 	return AwaitEvery(ctx, look, what, done)
 }
 
 // AwaitEvery is Await for a look that costs something, with the pause between two of them.
-func AwaitEvery(ctx context.Context, pause time.Duration, what string, done func(ctx context.Context) (ok bool, seen string, err error)) error {
+func AwaitEvery(ctx context.Context, pause time.Duration, what string, done Look) error {
 	var seen string
 	err := wait.PollUntilContextCancel(ctx, pause, true, func(ctx context.Context) (bool, error) {
 		ok, now, err := done(ctx)

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -108,8 +109,11 @@ func (s *Stage) Binary() string {
 	if s.Program != "" {
 		return s.Program
 	}
-	return filepath.Join(s.Root, "bin", "fleet")
+	return builtProgram(s.Root)
 }
+
+// builtProgram is where scripts/build puts the product.
+func builtProgram(root string) string { return filepath.Join(root, "bin", "fleet") }
 
 // StartController runs the hub's controller as its Deployment says, with the rights of its chart and no others. Like all
 // processes of the stage it runs until it is stopped: ctx bounds the start only.
@@ -165,15 +169,17 @@ func (s *Stage) Processes() []*proc.Process {
 	return append([]*proc.Process(nil), s.processes...)
 }
 
-// StopProcesses ends what runs, agents before the controller, and waits for it.
+// StopProcesses ends what runs, agents before the controller, and waits for it. One that does not end keeps none of the
+// others.
 func (s *Stage) StopProcesses(grace time.Duration) error {
+	var problems []error
 	processes := s.Processes()
 	for i := len(processes) - 1; i >= 0; i-- {
 		if p := processes[i]; p.Running() {
 			if _, err := p.Stop(grace); err != nil {
-				return fmt.Errorf("ending %s: %w", p.Name, err)
+				problems = append(problems, fmt.Errorf("ending %s: %w", p.Name, err))
 			}
 		}
 	}
-	return nil
+	return errors.Join(problems...)
 }

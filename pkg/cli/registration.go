@@ -52,13 +52,21 @@ func listRequests(c *cli.Context) error {
 		return err
 	}
 	var rows []explain.Request
-	namespace, err := h.listed(c, func(namespace string) (err error) {
+	var known around
+	namespace, err := h.listed(c, func(namespace string) error {
 		requests, err := readAll[fleet.ClusterRegistration](c.Context, h, kindRequest, namespace)
-		rows = requestRows(requests, readAround(c.Context, h, namespace), c.Bool(flagPending))
-		return err
+		if err != nil {
+			return err
+		}
+		known = readAround(c.Context, h, namespace)
+		rows = requestRows(requests, known, c.Bool(flagPending))
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("listing registration requests: %w", err)
+	}
+	for _, missing := range known.missing {
+		note(c, "What is said of the requests is not complete: %v", missing)
 	}
 	if len(rows) == 0 {
 		h.noteMissing(c, namespace)
@@ -78,20 +86,29 @@ func listRequests(c *cli.Context) error {
 type around struct {
 	clusters map[string]*fleet.Cluster
 	tokens   map[string]*fleet.ClusterRegistrationToken
+	// missing says what could not be read.
+	missing []error
 }
 
-// readAround reads what there is to requests, as far as the person may: who may not sees less.
+// readAround reads what there is to requests, as far as the person may: who may not sees less, and is told so.
 func readAround(ctx context.Context, h *hub, namespace string) around {
-	found := around{map[string]*fleet.Cluster{}, map[string]*fleet.ClusterRegistrationToken{}}
-	_ = each(ctx, h, kindCluster, namespace, metav1.ListOptions{}, func(c *fleet.Cluster) error {
+	found := around{clusters: map[string]*fleet.Cluster{}, tokens: map[string]*fleet.ClusterRegistrationToken{}}
+	found.note(kindCluster, each(ctx, h, kindCluster, namespace, metav1.ListOptions{}, func(c *fleet.Cluster) error {
 		found.clusters[c.Namespace+"/"+c.Name] = c
 		return nil
-	})
-	_ = each(ctx, h, kindToken, namespace, metav1.ListOptions{}, func(t *fleet.ClusterRegistrationToken) error {
+	}))
+	found.note(kindToken, each(ctx, h, kindToken, namespace, metav1.ListOptions{}, func(t *fleet.ClusterRegistrationToken) error {
 		found.tokens[t.Namespace+"/"+t.Name] = t
 		return nil
-	})
+	}))
 	return found
+}
+
+// note keeps that a kind could not be read.
+func (a *around) note(what kind, err error) {
+	if err != nil {
+		a.missing = append(a.missing, fmt.Errorf("listing %s: %w", what.resource, err))
+	}
 }
 
 func requestRows(requests []fleet.ClusterRegistration, known around, pending bool) []explain.Request {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -75,7 +76,7 @@ func checkDuration(value any) (warning string, ok bool) {
 
 // keepUsable puts back base's value where the document's could not be acted on.
 func keepUsable(c *Config, base Config) []string {
-	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUnavailable(c, base))
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 
 // keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
@@ -137,4 +138,14 @@ func keepMaxUnavailable(c *Config, base Config) []string {
 	}
 	c.AgentUpgrade.MaxUnavailable = base.AgentUpgrade.MaxUnavailable
 	return []string{fmt.Sprintf("agentUpgrade.maxUnavailable: %.40q is no number and no percentage; the default is used", got.String())}
+}
+
+// keepCanary undoes a selector that selects nothing because no label reads so.
+func keepCanary(c *Config, base Config) []string {
+	_, err := metav1.LabelSelectorAsSelector(c.AgentUpgrade.Canary)
+	if err == nil {
+		return nil
+	}
+	c.AgentUpgrade.Canary = base.AgentUpgrade.Canary
+	return []string{fmt.Sprintf("agentUpgrade.canary: %s; the default is used", short(err))}
 }

@@ -157,3 +157,13 @@ func TestMaxUnavailable(t *testing.T) {
 	assert.Equal(t, "10%", c.AgentUpgrade.MaxUnavailable.String(), "nobody has to look for nil")
 	assert.Empty(t, warnings)
 }
+
+func TestACanarySelectorThatNoLabelMeetsIsNotTaken(t *testing.T) {
+	for _, bad := range []string{`{matchLabels: {"a\nb": c}}`, `{matchLabels: {a: "b c"}}`, "{matchExpressions: [{key: a, operator: Near}]}"} {
+		c, warnings := parse(t, "agentUpgrade: {soak: 4m, canary: "+bad+"}")
+		assert.Nil(t, c.AgentUpgrade.Canary, bad)
+		assert.Equal(t, 4*time.Minute, c.AgentUpgrade.Soak.Duration)
+		require.Len(t, warnings, 1, bad)
+		assert.Contains(t, warnings[0], "agentUpgrade.canary: ")
+	}
+}

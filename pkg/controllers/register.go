@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/client-go/tools/record"
 
@@ -39,6 +40,7 @@ type parts struct {
 	source   *hubconfig.Source
 	settings func(hubconfig.Config) agentmanifest.Settings
 	events   record.EventRecorder
+	metrics  *telemetry.Metrics
 	hubUID   string
 }
 
@@ -53,6 +55,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 	if err != nil {
 		return nil, err
 	}
+	p.metrics = metrics
 	p.events = kube.NewRecorder(ctx, hub.Clients, kube.EventOptions{
 		Component: component, PerSecond: eventRate, Burst: eventBurst, Dropped: metrics.EventDropped,
 	})
@@ -94,6 +97,8 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	hub, clock := p.hub, p.options.Clock
 	clusters, requests, tokens, bundles := hub.Fleet.Cluster(), hub.Fleet.ClusterRegistration(), hub.Fleet.ClusterRegistrationToken(), hub.Fleet.Bundle()
 	accounts, secrets := hub.Core.ServiceAccount(), hub.Core.Secret()
+	presence := kube.NewPresence(clock, func() time.Duration { return heartbeat.Pace(p.source.Get()) },
+		kube.ProbeLease(hub.Clients, p.options.Election.Namespace, p.options.Election.Name))
 
 	cluster.Register(ctx, cluster.Deps{
 		Clusters: clusters, Registrations: requests, Tokens: tokens, Bundles: bundles, Namespaces: hub.Core.Namespace(),
@@ -102,7 +107,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	imports := clusterimport.Register(ctx, clusterimport.Deps{
 		Clusters: clusters, Tokens: tokens, Bundles: bundles, Secrets: secrets, Accounts: accounts, Clients: hub.Clients,
 		Config: p.source, Settings: p.settings, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
-		UserAgent: hub.Config.UserAgent,
+		Ended: p.metrics.ImportEnded, UserAgent: hub.Config.UserAgent, Presence: presence,
 	})
 	clusterregistration.Register(ctx, clusterregistration.Deps{
 		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),
@@ -120,10 +125,10 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	})
 	heartbeat.Register(ctx, heartbeat.Deps{
 		Leases: hub.Coordination.Lease(), Clusters: clusters, Registrations: requests, Accounts: accounts, Secrets: secrets,
-		Clients: hub.Clients, Config: p.source, Names: p.options.Names, Clock: clock,
+		Clients: hub.Clients, Config: p.source, Names: p.options.Names, Clock: clock, Presence: presence,
 	})
 	manageagent.Register(ctx, manageagent.Deps{
 		Clusters: clusters, Bundles: bundles, Apply: hub.Apply, Config: p.source, Settings: p.settings, Clock: clock,
 	})
-	return []func(context.Context){imports}
+	return []func(context.Context){imports, presence.Run}
 }

@@ -44,6 +44,8 @@ var importRemedies = map[string]string{
 	"Unreachable":               "The hub tries again by itself, at last every 10 minutes; the server in the kubeconfig of Secret %s has to be reachable from the hub.",
 	"NoServerURL":               "Set apiServerURL in the values of the hub's chart, or key apiServerURL of Secret %s; the hub then imports the cluster.",
 	"InvalidServerURL":          "Correct apiServerURL in the values of the hub's chart, or key apiServerURL of Secret %s; the hub then imports the cluster.",
+	"NoServerCA":                "Set apiServerCA in the values of the hub's chart, or key apiServerCA of Secret %s; the hub then imports the cluster.",
+	"InvalidServerCA":           "Put the hub's CA as PEM into apiServerCA in the values of the hub's chart, or into key apiServerCA of Secret %s; the hub then imports the cluster.",
 	"InvalidTLSMode":            "Set agentTLSMode in the values of the hub's chart to strict or system-store; the hub then imports the cluster.",
 	"InvalidAgentOptions":       "Correct the field that the detail names; the hub then imports the cluster.",
 	"AgentNamespaceTaken":       "Of two Clusters of this hub, delete one or give it another spec.agentNamespace; from another hub, `fleet cluster redeploy` takes the cluster back.",

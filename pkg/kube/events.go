@@ -20,8 +20,10 @@ const (
 	// eventBurst and eventRate bound the Events of one object and type: ten, and then one a minute.
 	eventBurst = 10
 	eventRate  = 1. / 60
-	// eventObjects is how many objects are remembered for that.
+	// eventObjects is how many objects are remembered for that, and how many namespaces.
 	eventObjects = 4096
+	// eventShare is what one namespace may have of the Events of a type.
+	eventShare = 0.5
 )
 
 // EventOptions say how many Events a process writes at most.
@@ -38,7 +40,8 @@ type EventOptions struct {
 }
 
 // NewRecorder records Events without making the caller wait, and writes them in the background until ctx ends. What is
-// beyond its bounds is left out. An object that never rests meets its own bound before it uses up that of all.
+// beyond its bounds is left out. An object that never rests meets its own bound before it uses up that of all, and so does
+// a namespace: whoever fills one with what is warned of hides no warning about another.
 func NewRecorder(ctx context.Context, clients kubernetes.Interface, o EventOptions) record.EventRecorder {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
@@ -49,8 +52,10 @@ func NewRecorder(ctx context.Context, clients kubernetes.Interface, o EventOptio
 	r := &recorder{
 		EventRecorder: broadcaster.NewRecorder(schemes.All, corev1.EventSource{Component: o.Component}),
 		objects:       record.NewEventSourceObjectSpamFilter(eventObjects, eventBurst, eventRate, o.Clock, objectAndType),
-		types:         map[string]flowcontrol.PassiveRateLimiter{},
-		dropped:       o.Dropped,
+		namespaces: record.NewEventSourceObjectSpamFilter(eventObjects,
+			max(1, int(eventShare*float32(o.Burst))), eventShare*o.PerSecond, o.Clock, namespaceAndType),
+		types:   map[string]flowcontrol.PassiveRateLimiter{},
+		dropped: o.Dropped,
 	}
 	for _, eventType := range []string{corev1.EventTypeNormal, corev1.EventTypeWarning} {
 		r.types[eventType] = flowcontrol.NewTokenBucketPassiveRateLimiterWithClock(o.PerSecond, o.Burst, o.Clock)
@@ -60,9 +65,10 @@ func NewRecorder(ctx context.Context, clients kubernetes.Interface, o EventOptio
 
 type recorder struct {
 	record.EventRecorder
-	objects *record.EventSourceObjectSpamFilter
-	types   map[string]flowcontrol.PassiveRateLimiter
-	dropped func(eventType string)
+	objects    *record.EventSourceObjectSpamFilter
+	namespaces *record.EventSourceObjectSpamFilter
+	types      map[string]flowcontrol.PassiveRateLimiter
+	dropped    func(eventType string)
 }
 
 // Event records an Event about an object, or about what an ObjectReference names.
@@ -90,7 +96,8 @@ func (r *recorder) admits(about runtime.Object, eventType string) bool {
 	if !known || err != nil {
 		return true // it is refused, and says why, where it is made
 	}
-	if !r.objects.Filter(&corev1.Event{InvolvedObject: *ref, Type: eventType}) && limit.TryAccept() {
+	event := &corev1.Event{InvolvedObject: *ref, Type: eventType}
+	if !r.objects.Filter(event) && !r.namespaces.Filter(event) && limit.TryAccept() {
 		return true
 	}
 	if r.dropped != nil {
@@ -102,4 +109,8 @@ func (r *recorder) admits(about runtime.Object, eventType string) bool {
 func objectAndType(e *corev1.Event) string {
 	about := e.InvolvedObject
 	return strings.Join([]string{about.APIVersion, about.Kind, about.Namespace, about.Name, string(about.UID), e.Type}, "|")
+}
+
+func namespaceAndType(e *corev1.Event) string {
+	return e.InvolvedObject.Namespace + "|" + e.Type
 }

@@ -55,6 +55,13 @@ func numbered(i int) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: "ns", Name: fmt.Sprintf("s-%d", i)}
 }
 
+// elsewhere is in a namespace of its own.
+func elsewhere(i int) *corev1.ObjectReference {
+	ref := numbered(i)
+	ref.Namespace = fmt.Sprintf("ns-%d", i)
+	return ref
+}
+
 func TestEventsAreWrittenAboutTheirObject(t *testing.T) {
 	r := newTellers(t, 1, 10)
 	r.Eventf(numbered(1), corev1.EventTypeWarning, "Reason", "message %d", 1)
@@ -76,14 +83,14 @@ func TestEventsAreWrittenAboutTheirObject(t *testing.T) {
 func TestTooManyEventsAreLeftOutAndEachTypeHasItsShare(t *testing.T) {
 	r := newTellers(t, 2, 20)
 	for i := range 1000 {
-		r.Event(numbered(i), corev1.EventTypeNormal, "Reason", "message")
+		r.Event(elsewhere(i), corev1.EventTypeNormal, "Reason", "message")
 	}
 	r.becomes(t, 20)
 	r.Event(numbered(0), corev1.EventTypeWarning, "Reason", "message")
 	r.becomes(t, 21)
 	r.clock.SetTime(r.clock.Now().Add(3 * time.Second))
 	for i := range 1000 {
-		r.Event(numbered(i), corev1.EventTypeNormal, "Another", "message")
+		r.Event(elsewhere(i), corev1.EventTypeNormal, "Another", "message")
 	}
 	r.becomes(t, 27)
 	r.mu.Lock()
@@ -98,7 +105,20 @@ func TestOneObjectDoesNotUseUpWhatAllHave(t *testing.T) {
 	}
 	r.becomes(t, eventBurst)
 	for i := range 1000 {
+		r.Event(elsewhere(i), corev1.EventTypeWarning, "Reason", "message")
+	}
+	r.becomes(t, 20)
+}
+
+// Whoever fills a namespace with what is warned of hides no warning about another.
+func TestOneNamespaceDoesNotUseUpWhatAllHave(t *testing.T) {
+	r := newTellers(t, 1, 20)
+	for i := range 1000 {
 		r.Event(numbered(i), corev1.EventTypeWarning, "Reason", "message")
+	}
+	r.becomes(t, 10)
+	for i := range 1000 {
+		r.Event(elsewhere(i), corev1.EventTypeWarning, "Reason", "message")
 	}
 	r.becomes(t, 20)
 }

@@ -66,6 +66,9 @@ type Import struct {
 	Redeploy int64 `json:"redeploy,omitempty"`
 	// Replaces is the digest of another's mark on the agent's namespace that this import may replace.
 	Replaces string `json:"replaces,omitempty"`
+	// Superseded says that the next import has begun to take away what this one gave the agent: that one is made to its end,
+	// also if what made it due passes.
+	Superseded bool `json:"superseded,omitempty"`
 	// Time is when, and Attempts how many imports in a row were made to heal the agent.
 	Time     time.Time `json:"time"`
 	Attempts int       `json:"attempts,omitempty"`

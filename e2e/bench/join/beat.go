@@ -15,10 +15,18 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-// beat does what a real agent does at once with a new credential: it renews its Lease and reports its status.
+// beat does what a real agent does at once with a new credential: it reports its status and renews its Lease.
 func (a *agent) beat(ctx context.Context, session hub.Session) error {
-	holder := registration.Holder{Instance: a.clientID, Fingerprint: session.Fingerprint, Digest: session.Digest}.String()
 	err := insist(ctx, func() error {
+		return session.Report(ctx, session.Workspace, session.Cluster, fleet.AgentStatus{
+			LastSeen: metav1.Now(), Namespace: stage.SystemNamespace, Version: userAgent,
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("report of %s: %w", a.clientID, err)
+	}
+	holder := registration.Holder{Instance: a.clientID, Fingerprint: session.Fingerprint, Digest: session.Digest}.String()
+	err = insist(ctx, func() error {
 		lease, err := session.Lease(ctx, session.DeploymentNamespace)
 		if err != nil {
 			return err
@@ -31,14 +39,6 @@ func (a *agent) beat(ctx context.Context, session hub.Session) error {
 	})
 	if err != nil {
 		return fmt.Errorf("heartbeat of %s: %w", a.clientID, err)
-	}
-	err = insist(ctx, func() error {
-		return session.Report(ctx, session.Workspace, session.Cluster, fleet.AgentStatus{
-			LastSeen: metav1.Now(), Namespace: stage.SystemNamespace, Version: userAgent,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("report of %s: %w", a.clientID, err)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rancher/fleet/e2e/bench"
 	"github.com/rancher/fleet/e2e/bench/join"
+	"github.com/rancher/fleet/e2e/cmd/internal/commandline"
 	"github.com/rancher/fleet/e2e/lab"
 )
 
@@ -90,7 +91,7 @@ func checkJoin(c *cli.Context) error {
 	if wrong == "" {
 		return nil
 	}
-	return cli.Exit("bench: "+wrong+"; see scripts/bench join --help", exitUsage)
+	return commandline.Refusal(c, wrong+"; see scripts/bench join --help")
 }
 
 func joinCell(c *cli.Context, place *place, n int, rtt time.Duration) (join.Cell, error) {

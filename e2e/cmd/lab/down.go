@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/rancher/fleet/e2e/cmd/internal/commandline"
 	"github.com/rancher/fleet/e2e/lab"
 )
 
@@ -62,7 +63,7 @@ func statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:   "status",
 		Usage:  "show the control planes of this checkout",
-		Action: withoutArguments(status),
+		Action: commandline.WithoutArguments(status),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/rancher/fleet/e2e/cmd/internal/commandline"
 	"github.com/rancher/fleet/e2e/lab"
 )
 
@@ -45,11 +46,11 @@ func (o *optionalCount) IsBoolFlag() bool       { return true }
 func up(c *cli.Context) error {
 	for _, later := range []string{"nodes", "processes"} {
 		if c.IsSet(later) {
-			return cli.Exit(fmt.Sprintf("lab: --%s is not available yet: this lab starts control planes without nodes", later), exitUsage)
+			return commandline.Refusal(c, "--"+later+" is not available yet: this lab starts control planes without nodes")
 		}
 	}
 	if err := checkNames(c.Args().Slice()); err != nil {
-		return cli.Exit("lab: "+err.Error(), exitUsage)
+		return commandline.Refusal(c, err.Error())
 	}
 	root, stateDir, err := place(c)
 	if err != nil {
@@ -129,7 +130,7 @@ func buildCommand() *cli.Command {
 		Name:  "build",
 		Usage: "build the binaries of a Kubernetes line and start nothing",
 		Flags: []cli.Flag{versionFlag()},
-		Action: withoutArguments(func(c *cli.Context) error {
+		Action: commandline.WithoutArguments(func(c *cli.Context) error {
 			root, _, err := place(c)
 			if err != nil {
 				return err

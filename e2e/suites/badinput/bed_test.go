@@ -1,20 +1,17 @@
 package badinput_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/shim"
 	"github.com/rancher/fleet/e2e/stage"
@@ -30,40 +27,27 @@ type bed struct {
 }
 
 var (
-	theBed  *bed
-	bedOnce sync.Once
-	places  atomic.Int32
+	theBed stage.SharedBed[bed]
+	places atomic.Int32
 )
 
 // ofTheBed starts the bed, or returns the one that runs.
 func ofTheBed(t *testing.T) *bed {
 	t.Helper()
-	bedOnce.Do(func() {
-		planes := make([]*stage.Cluster, 2)
-		errs := make([]error, len(planes))
-		var all sync.WaitGroup
-		for i, name := range []string{"hub", "edge"} {
-			all.Go(func() { planes[i], errs[i] = stage.Attach(lab.Shared(t, name, lab.WithAudit())) })
-		}
-		all.Wait()
-		for _, err := range errs {
-			require.NoError(t, err)
-		}
-		s, err := stage.New(repository, planes[0].ControlPlane)
+	b := theBed.Of(t, func() *bed {
+		s, edge := stage.HubAndEdge(t)
+		s.Env = election
+		front, err := shim.NewTLS(s.HubURL, s.HubCA) // as long as the tests run
 		require.NoError(t, err)
-		s.Env, s.Program = election, program
-		b := &bed{Stage: s, edge: planes[1]}
-		b.front, err = shim.NewTLS(s.HubURL, s.HubCA)
-		require.NoError(t, err)
-		s.HubURL, s.HubCA = b.front.URL(), b.front.CA()
+		b := &bed{Stage: s, edge: edge, front: front}
+		s.HubURL, s.HubCA = front.URL(), front.CA()
 		require.NoError(t, s.InstallHub(until(t), b.values(nil)))
 		b.controller, err = s.StartController(until(t))
 		require.NoError(t, err)
-		theBed = b
+		return b
 	})
-	require.NotNil(t, theBed, "the hub did not come up; see the first test that needed it")
-	t.Cleanup(func() { theBed.lives(t) })
-	return theBed
+	t.Cleanup(func() { b.lives(t) })
+	return b
 }
 
 // values are those of the hub's chart, with changes laid over them.
@@ -144,12 +128,6 @@ func (b *bed) observe() *watched {
 	w := b.watch()
 	time.Sleep(window) // the window in which requests are counted
 	return w.upTo(b)
-}
-
-// await looks until done is satisfied.
-func await(t *testing.T, what string, done func(ctx context.Context) (ok bool, seen string, err error)) {
-	t.Helper()
-	require.NoError(t, stage.Await(until(t), what, done))
 }
 
 func containsAll(text string, parts []string) bool {

@@ -50,6 +50,8 @@ func hubRows() []hubRow {
 		{name: "a bad duration", change: set("agentCheckinInterval", "1d"), logged: []string{"agentCheckinInterval", `"1d"`, "the default is used"}},
 		{name: "no address", change: set("apiServerURL", ""), reason: "NoServerURL", says: []string{"apiServerURL", "hub's configuration"}},
 		{name: "an address without scheme", change: set("apiServerURL", "hub.example.com"), reason: "InvalidServerURL", says: []string{"https://hub.example.com"}},
+		{name: "no CA, with strict", change: set("apiServerCA", ""), reason: "NoServerCA", says: []string{"agentTLSMode", "set apiServerCA in the hub's configuration", "system-store"}},
+		{name: "a CA that is none", change: set("apiServerCA", []byte("nonsense")), reason: "InvalidServerCA", says: []string{"apiServerCA of the hub's configuration", "PEM"}},
 		{name: "a wrong TLS mode", change: set("agentTLSMode", "trust-me"), reason: "InvalidTLSMode", says: []string{`agentTLSMode "trust-me"`, "strict", "system-store"}},
 		{name: "no image", change: set("agentImage", "a b"), reason: "InvalidAgentOptions", says: []string{"config.agentImage"}},
 		{name: "workers that are a word", change: set("agentWorkers", map[string]string{"drift": "many"}), reason: "InvalidAgentOptions", says: []string{"config.agentWorkers.drift"}},

@@ -50,6 +50,9 @@ func secretRows() []row {
 		{name: "no-url", spoil: key("apiServerURL", "hub.example.com"), reason: "InvalidServerURL", says: []string{"https://hub.example.com"}},
 		{name: "plain-url", spoil: key("apiServerURL", "http://hub.example.com"), reason: "InvalidServerURL", says: []string{"https"}},
 		{name: "url-with-a-password", spoil: key("apiServerURL", "https://jane:"+marker+"@hub.example.com"), reason: "InvalidServerURL", says: []string{"without user"}},
+		{name: "hub-ca-that-is-none", spoil: key("apiServerCA", marker), reason: "InvalidServerCA", says: []string{`key "apiServerCA" of secret bad-kubeconfigs/hub-ca-that-is-none`, "PEM"}, joins: true},
+		{name: "hub-ca-in-bytes", spoil: key("apiServerCA", "0\x82\x00\xff"), reason: "InvalidServerCA", says: []string{`key "apiServerCA" of secret bad-kubeconfigs/hub-ca-in-bytes`, "DER"}},
+		{name: "hub-ca-that-is-blank", spoil: key("apiServerCA", "\n"), reason: "InvalidServerCA", says: []string{`key "apiServerCA" of secret bad-kubeconfigs/hub-ca-that-is-blank`}},
 		{name: "binary-url", spoil: key("apiServerURL", "\x00\xff\xfe"), reason: "InvalidServerURL", says: []string{"URL"}},
 	}
 }
@@ -138,7 +141,7 @@ func (b *bed) wrongWayRows(t *testing.T, s *strange) []row {
 	as := func(change func(*user)) func(*input) {
 		return kubeconfig(func(_ *config, _ *cluster, u *user) { change(u) })
 	}
-	return []row{
+	rows := []row{
 		{name: "refusing", spoil: to(s.refusing), reason: "Unreachable", says: []string{"connection refused"}, joins: true},
 		{name: "silent", spoil: to(s.silent), reason: "Unreachable", says: []string{"cannot be reached"}},
 		{name: "unknown-host", spoil: to("https://edge.invalid:6443"), reason: "Unreachable", says: []string{"edge.invalid"}},
@@ -156,6 +159,12 @@ func (b *bed) wrongWayRows(t *testing.T, s *strange) []row {
 		{name: "poor-account", spoil: as(func(u *user) { u.Token = poor }), reason: "Forbidden", says: []string{"bad-kubeconfigs/poor-account", "cannot"}},
 		{name: "acts-as-nobody", spoil: as(func(u *user) { u.Impersonate = "nobody" }), reason: "Forbidden", says: []string{"bad-kubeconfigs/acts-as-nobody", "nobody"}},
 	}
+	for i, r := range rows {
+		if r.reason == "Unreachable" || r.reason == "ImportFailed" {
+			rows[i].says = append(r.says, "bad-kubeconfigs/"+r.name, "tries again by itself")
+		}
+	}
+	return rows
 }
 
 // poorToken is of an account of the downstream cluster that may do nothing.

@@ -58,19 +58,19 @@ func optionRows() []row {
 		option("registry-with-password", func(s *fleet.ClusterSpec) { s.PrivateRepoURL = "jane:" + marker + "@registry.example.com" }, "spec.privateRepoURL"),
 		option("pull-secret", func(s *fleet.ClusterSpec) { s.AgentPullSecrets = &[]corev1.LocalObjectReference{{Name: "Not A Name"}} }, "spec.agentPullSecrets[Not A Name]"),
 	}
-	rows[0].joins = true
-	return rows
+	id := option("client-id", func(s *fleet.ClusterSpec) { s.ClientID = "not a client/ID" }, "spec.clientID")
+	rows[0].joins, id.joins = true, true
+	return append(rows, id)
 }
 
-// lateRows are settings that are found out only when an import has begun: by the hub, or by the cluster's API server.
+// lateRows are settings that are found out only when an import has begun, by the cluster's API server.
 func lateRows() []row {
 	return []row{
-		{name: "client-id", spoil: spec(func(s *fleet.ClusterSpec) { s.ClientID = "not a client/ID" }), reason: "InvalidAgentOptions", says: []string{"spec.clientID"}, joins: true},
 		{name: "affinity", spoil: spec(func(s *fleet.ClusterSpec) {
 			s.AgentAffinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
 				NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "k", Operator: "Sometimes"}}}},
 			}}}
-		}), reason: "ImportFailed", says: []string{"ffinity", "Sometimes"}, joins: true},
+		}), reason: "ImportFailed", says: []string{"ffinity", "Sometimes", "bad-options/affinity", "tries again by itself"}, joins: true},
 	}
 }
 

@@ -65,11 +65,8 @@ func newBed(t *testing.T, hub, edge *lab.ControlPlane, values map[string]any) *b
 // raise installs a hub behind a shim.
 func raise(t *testing.T, hub, edge *lab.ControlPlane, values map[string]any, shimBefore func(*lab.ControlPlane) *shim.TLS) *bed {
 	t.Helper()
-	root, err := lab.FindRoot()
+	s, err := stage.NewForSuite(hub)
 	require.NoError(t, err)
-	s, err := stage.New(root, hub)
-	require.NoError(t, err)
-	s.Program = program
 	b := &bed{Stage: s, hubFront: shimBefore(hub)}
 	s.HubURL, s.HubCA = b.hubFront.URL(), b.hubFront.CA()
 	s.Hub.Front = &stage.Front{URL: s.HubURL, CA: s.HubCA}

@@ -2,7 +2,6 @@ package registration_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,23 +19,6 @@ type bed struct {
 	controller *proc.Process
 }
 
-// clusters starts control planes, all at once, and keeps them until the package's tests have ended.
-func clusters(t *testing.T, planes ...plane) []*stage.Cluster {
-	t.Helper()
-	out := make([]*stage.Cluster, len(planes))
-	errs := make([]error, len(planes))
-	var all sync.WaitGroup
-	for i, p := range planes {
-		all.Go(func() { out[i], errs[i] = stage.Attach(lab.Shared(t, p.name, p.options...)) })
-	}
-	all.Wait()
-	require.False(t, t.Failed(), "control planes did not start")
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-	return out
-}
-
 // plane is a control plane that tests share.
 type plane struct {
 	name    string
@@ -47,13 +29,23 @@ func audited(name string, more ...lab.Option) plane {
 	return plane{name: name, options: append(more, lab.WithAudit())}
 }
 
+// clusters starts control planes, all at once, and keeps them until the package's tests have ended.
+func clusters(t *testing.T, planes ...plane) []*stage.Cluster {
+	t.Helper()
+	shared := make([]stage.SharedPlane, 0, len(planes))
+	for _, p := range planes {
+		shared = append(shared, stage.SharedPlane{Name: p.name, Options: p.options})
+	}
+	return stage.SharedClusters(t, shared...)
+}
+
 // newBed is a hub on a control plane, with its charts installed and without its controller.
 func newBed(ctx context.Context, hub *stage.Cluster, values map[string]any) (*bed, error) {
-	s, err := stage.New(repository, hub.ControlPlane)
+	s, err := stage.NewForSuite(hub.ControlPlane)
 	if err != nil {
 		return nil, err
 	}
-	s.Env, s.Program = election, program
+	s.Env = election
 	all := map[string]any{"agentHeartbeatInterval": heartbeat}
 	for key, value := range values {
 		all[key] = value

@@ -8,14 +8,9 @@ package registration_test
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/stage"
@@ -38,76 +33,27 @@ const (
 )
 
 // election lets a new leader take over in seconds, and leaves room for a machine that is busy.
-var election = []string{
-	"CATTLE_ELECTION_LEASE_DURATION=8s", "CATTLE_ELECTION_RENEW_DEADLINE=6s", "CATTLE_ELECTION_RETRY_PERIOD=500ms",
-}
+var election = stage.Election(8*time.Second, 6*time.Second, 500*time.Millisecond)
 
-// program is the product under test: a copy, so that a build during the run does not mix two versions.
-var program string
+// repository is the root of the checkout. Where there is none, stage.Main says so and runs no test.
+var repository, _ = lab.FindRoot()
 
-// repository is the root of the checkout.
-var repository string
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	folder, err := os.MkdirTemp("", "fleet-registration-")
-	if err == nil {
-		defer os.RemoveAll(folder)
-		err = takeProgram(folder)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := lab.Main(m)
-	return code
-}
-
-func takeProgram(folder string) error {
-	root, err := lab.FindRoot()
-	if err != nil {
-		return err
-	}
-	source, err := os.Open(filepath.Join(root, "bin", "fleet"))
-	if err != nil {
-		return fmt.Errorf("the product is not built, run scripts/build first: %w", err)
-	}
-	defer source.Close()
-	repository, program = root, filepath.Join(folder, "fleet")
-	target, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		return fmt.Errorf("copy of the product: %w", err)
-	}
-	if _, err := io.Copy(target, source); err != nil {
-		return fmt.Errorf("copy of the product: %w", err)
-	}
-	return target.Close()
-}
-
-// full says whether everything runs at its full count.
-func full() bool { return os.Getenv("FLEET_TEST_FULL") == "1" }
+func TestMain(m *testing.M) { os.Exit(stage.Main(m)) }
 
 // reduced picks between the plain and the full amount, and says what is left out.
 func reduced[T any](t *testing.T, what string, plain, whole T) T {
 	t.Helper()
-	if full() {
-		return whole
-	}
-	t.Logf("reduced: %s %v instead of %v; FLEET_TEST_FULL=1 runs all", what, plain, whole)
-	return plain
+	return stage.Reduced(t, what, plain, whole)
 }
 
 // until is a context for one wait.
 func until(t *testing.T, limit time.Duration) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
+	return stage.Until(t, limit)
 }
 
 // await looks until done is satisfied.
-func await(t *testing.T, what string, done func(ctx context.Context) (ok bool, seen string, err error)) {
+func await(t *testing.T, what string, done stage.Look) {
 	t.Helper()
-	require.NoError(t, stage.Await(until(t, patience), what, done))
+	stage.AwaitWithin(t, patience, what, done)
 }

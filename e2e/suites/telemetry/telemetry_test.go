@@ -1,5 +1,3 @@
-// Package telemetry_test proves on a real control plane what registration tells people and programs: a cluster joins, a
-// person denies and approves, the hub restarts, and Events and figures of hub and agent show it.
 package telemetry_test
 
 import (
@@ -8,9 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +18,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -30,66 +25,8 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-const (
-	// patience bounds a wait; it is several times what is expected on an idle machine.
-	patience = 90 * time.Second
-	grace    = 30 * time.Second
-	tokenOf  = "approved-only"
-)
-
-func TestMain(m *testing.M) { os.Exit(lab.Main(m)) }
-
-// bed is a hub that registers itself, with the addresses at which hub and agent show their figures.
-type bed struct {
-	*stage.Stage
-	hubMetrics, agentMetrics string
-}
-
-func newBed(t *testing.T) *bed {
-	t.Helper()
-	root, err := lab.FindRoot()
-	require.NoError(t, err)
-	s, err := stage.New(root, lab.New(t))
-	require.NoError(t, err)
-	require.FileExists(t, s.Binary(), "build it first: scripts/build")
-	b := &bed{Stage: s, hubMetrics: freeAddress(t), agentMetrics: freeAddress(t)}
-	s.Env = []string{
-		"CATTLE_ELECTION_LEASE_DURATION=8s", "CATTLE_ELECTION_RENEW_DEADLINE=6s", "CATTLE_ELECTION_RETRY_PERIOD=1s",
-		"FLEET_METRICS_BIND_ADDRESS=" + b.hubMetrics, "FLEET_AGENT_METRICS_BIND_ADDRESS=" + b.agentMetrics,
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, p := range s.Processes() {
-				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(60))
-			}
-		}
-		assert.NoError(t, s.StopProcesses(grace))
-	})
-	require.NoError(t, s.InstallHub(t.Context(), map[string]any{"agentHeartbeatInterval": "2s"}))
-	return b
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-func (b *bed) controller(t *testing.T) *proc.Process {
-	t.Helper()
-	p, err := b.StartController(t.Context())
-	require.NoError(t, err)
-	return p
-}
-
-func await(t *testing.T, what string, done func(ctx context.Context) (ok bool, seen string, err error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	require.NoError(t, stage.Await(ctx, what, done))
-}
+// tokenOf is the registration token whose requests a person has to approve.
+const tokenOf = "approved-only"
 
 // events are the Events of the hub in a namespace about objects of a kind, as "type reason name".
 func (b *bed) events(ctx context.Context, namespace, kind string) (words []string, all []corev1.Event, err error) {
@@ -197,7 +134,7 @@ func TestAJoinShowsInEventsAndFiguresOfBothSides(t *testing.T) {
 	awaitFigure(t, b.hubMetrics,
 		`fleet_registration_handshakes_total{result="granted"}`, `fleet_registration_handshakes_total{result="used"}`,
 		"fleet_registration_grant_duration_seconds_count", "fleet_registration_use_duration_seconds_count", "fleet_registration_join_duration_seconds_count",
-		`fleet_cluster_imports_total{result="imported"}`, "fleet_cluster_heartbeats_total",
+		`fleet_cluster_imports_total{result="imported"}`, `fleet_cluster_import_attempts_total{result="imported"}`, "fleet_cluster_heartbeats_total",
 		`fleet_clusters{joined_by="local",state="Connected"}`, `fleet_registration_tokens{state="Ready"}`,
 	)
 	awaitFigure(t, b.agentMetrics,

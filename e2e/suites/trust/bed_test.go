@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/shim"
 	"github.com/rancher/fleet/e2e/stage"
@@ -26,44 +24,31 @@ type bed struct {
 }
 
 var (
-	theBed  *bed
-	bedOnce sync.Once
-	places  atomic.Int32
+	theBed stage.SharedBed[bed]
+	places atomic.Int32
 )
 
 // ofTheBed starts the bed, or returns the one that runs.
 func ofTheBed(t *testing.T) *bed {
 	t.Helper()
-	bedOnce.Do(func() {
-		planes := make([]*stage.Cluster, 2)
-		errs := make([]error, len(planes))
-		var all sync.WaitGroup
-		for i, name := range []string{"hub", "edge"} {
-			all.Go(func() { planes[i], errs[i] = stage.Attach(lab.Shared(t, name, lab.WithAudit())) })
-		}
-		all.Wait()
-		for _, err := range errs {
-			require.NoError(t, err)
-		}
-		s, err := stage.New(repository, planes[0].ControlPlane)
+	b := theBed.Of(t, func() *bed {
+		s, edge := stage.HubAndEdge(t)
+		s.Env = election
+		front, err := shim.NewTLS(s.HubURL, s.HubCA) // as long as the tests run
 		require.NoError(t, err)
-		s.Env, s.Program = election, program
-		b := &bed{Stage: s, edge: planes[1]}
-		b.front, err = shim.NewTLS(s.HubURL, s.HubCA)
-		require.NoError(t, err)
+		b := &bed{Stage: s, edge: edge, front: front}
 		require.NoError(t, s.InstallHub(until(t), b.values(nil)))
 		b.controller, err = s.StartController(until(t))
 		require.NoError(t, err)
-		theBed = b
+		return b
 	})
-	require.NotNil(t, theBed, "the hub did not come up; see the first test that needed it")
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("--- the end of the log of the controller\n%s", theBed.controller.Tail(80))
+			t.Logf("--- the end of the log of the controller\n%s", b.controller.Tail(80))
 		}
 	})
-	require.True(t, theBed.controller.Running(), "the hub has ended: %s", theBed.controller.Tail(60))
-	return theBed
+	require.True(t, b.controller.Running(), "the hub has ended: %s", b.controller.Tail(60))
+	return b
 }
 
 // values are those of the hub's chart, with changes laid over them.

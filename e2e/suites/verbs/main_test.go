@@ -4,134 +4,30 @@
 package verbs
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/rancher/fleet/e2e/lab"
-	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
 )
 
 const (
 	// patience bounds a wait; it is several times what is expected on an idle machine.
 	patience = 90 * time.Second
-	// grace is how long a process may take to end.
-	grace = 20 * time.Second
 	// heartbeat is short, so that what follows from it follows in seconds.
 	heartbeat = "3s"
 	workspace = "verbs"
 )
 
-func TestMain(m *testing.M) { os.Exit(lab.Main(m)) }
-
-// bed is a hub with its controller, and a person with a kubeconfig.
-type bed struct {
-	*stage.Stage
-	controller *proc.Process
-	kubeconfig string
-}
-
-func newBed(t *testing.T) *bed {
-	t.Helper()
-	plane := lab.Shared(t, "hub")
-	root, err := lab.FindRoot()
-	require.NoError(t, err)
-	s, err := stage.New(root, plane)
-	require.NoError(t, err)
-	require.FileExists(t, s.Binary(), "build it first: scripts/build")
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, p := range s.Processes() {
-				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(40))
-			}
-		}
-		if err := s.StopProcesses(grace); err != nil {
-			t.Errorf("%v", err)
-		}
-	})
-	ctx := until(t)
-	require.NoError(t, s.InstallHub(ctx, map[string]any{"agentHeartbeatInterval": heartbeat, "bootstrap": map[string]any{"enabled": false}}))
-	b := &bed{Stage: s, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	b.controller, err = s.StartController(ctx)
-	require.NoError(t, err)
-	require.NoError(t, s.EnsureNamespace(ctx, workspace))
-	token, err := plane.AdminToken()
-	require.NoError(t, err)
-	// The workspace is the person's own choice in the context; the commands below need no -n.
-	person := lab.Kubeconfig{Name: "hub", Server: plane.URL, CA: plane.CA(), Token: token, Namespace: workspace}
-	require.NoError(t, person.Write(b.kubeconfig))
-	return b
-}
-
-// typed is what a person sees of a command.
-type typed struct {
-	code        int
-	out, errOut string
-}
-
-// fleet runs what a person types.
-func (b *bed) fleet(t *testing.T, words ...string) typed {
-	t.Helper()
-	return b.fleetAs(t, b.kubeconfig, words...)
-}
-
-func (b *bed) fleetAs(t *testing.T, kubeconfig string, words ...string) typed {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	command := exec.CommandContext(ctx, b.Binary(), words...)
-	command.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
-	var out, errOut bytes.Buffer
-	command.Stdout, command.Stderr = &out, &errOut
-	_ = command.Run() // the code tells
-	require.NotNil(t, command.ProcessState, "fleet %s did not run", strings.Join(words, " "))
-	got := typed{code: command.ProcessState.ExitCode(), out: out.String(), errOut: errOut.String()}
-	t.Logf("$ fleet %s   (%d)\n%s%s", strings.Join(words, " "), got.code, withoutTokens(got.out), got.errOut)
-	return got
-}
-
-// withoutTokens keeps credentials out of logs.
-func withoutTokens(out string) string {
-	lines := strings.Split(out, "\n")
-	for i, line := range lines {
-		if strings.HasPrefix(line, "token: ") {
-			lines[i] = "token: (not shown)"
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// succeeds runs a command that must end well, and returns its output.
-func (b *bed) succeeds(t *testing.T, words ...string) string {
-	t.Helper()
-	got := b.fleet(t, words...)
-	require.Zero(t, got.code, got.errOut)
-	return got.out
-}
-
-// read runs a command and reads the JSON that it prints.
-func read[T any](t *testing.T, b *bed, words ...string) T {
-	t.Helper()
-	var value T
-	require.NoError(t, json.Unmarshal([]byte(b.succeeds(t, append(words, "-o", "json")...)), &value))
-	return value
-}
+func TestMain(m *testing.M) { os.Exit(stage.Main(m)) }
 
 // until is a context for one wait.
 func until(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
+	return stage.Until(t, patience)
 }
 
 // await looks until done is satisfied. A look starts a program: that has its price.

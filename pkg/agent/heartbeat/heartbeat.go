@@ -14,6 +14,9 @@ import (
 	"github.com/rancher/fleet/pkg/config"
 )
 
+// headStart is how long the first beat waits for the first report at most.
+const headStart = 500 * time.Millisecond
+
 // Options say who beats and how often.
 type Options struct {
 	// Interval is that of the Lease, CheckinInterval that of status.agent; zero means the default.
@@ -54,11 +57,26 @@ func Run(ctx context.Context, session hub.Session, o Options, listener Listener)
 		renewal: newTrouble("Look for a renewed credential", log, o),
 	}
 	report := &report{
-		session: session, options: o, listener: listener,
+		session: session, options: o, listener: listener, settled: make(chan struct{}),
 		trouble: newTrouble("Report of the agent's status", log, o),
 	}
 	var both sync.WaitGroup
-	both.Go(func() { pace.Repeat(ctx, o.Clock, beat.once) })
+	both.Go(func() {
+		awaitReport(ctx, o.Clock, report.settled)
+		pace.Repeat(ctx, o.Clock, beat.once)
+	})
 	both.Go(func() { pace.Repeat(ctx, o.Clock, report.once) })
 	both.Wait()
+}
+
+// awaitReport gives the first report a head start. A beat makes the hub write into the same status: were both on their
+// way at once, one would be a conflict, and a third request.
+func awaitReport(ctx context.Context, clk clock.Clock, settled <-chan struct{}) {
+	timer := clk.NewTimer(headStart)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-settled:
+	case <-timer.C():
+	}
 }

@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,9 @@ type report struct {
 	trouble  trouble
 	// since is when the first report was tried.
 	since time.Time
+	// settled is closed once a report went through, or failed in another way than settling.
+	settled chan struct{}
+	settle  sync.Once
 }
 
 // once reports; the result is the pause until the next report.
@@ -49,6 +53,7 @@ func (r *report) once(ctx context.Context) time.Duration {
 	if hub.AnswerOf(err) == hub.Forbidden && r.options.Clock.Since(r.since) < settling {
 		return pace.Jitter(settlingRetry, r.options.Random)
 	}
+	r.settle.Do(func() { close(r.settled) })
 	if err != nil {
 		if hub.AnswerOf(err) == hub.Unauthorized {
 			r.listener.Refused()

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,7 @@ func TestARightThatComesAMomentLaterIsNoTrouble(t *testing.T) {
 		return 0
 	})
 	a := start(t, h, unchanged)
+	a.held = true
 	a.pass(settlingRetry)
 	assert.Len(t, a.reports(), 2)
 	h.Guard("not yet", nil)
@@ -68,10 +70,38 @@ func TestARightThatNeverComesIsTroubleLikeAnyOther(t *testing.T) {
 		return 0
 	})
 	a := start(t, h, unchanged)
+	a.held = true
 	a.pass(settling)
 	tried := len(a.reports())
 	a.pass(settlingRetry)
 	assert.Len(t, a.reports(), tried, "the pauses are those of a failure now")
 	a.pass(firstRetry)
 	assert.Len(t, a.reports(), tried+1)
+}
+
+// The hub writes into the same status once it sees the beat.
+func TestTheFirstReportGoesAheadOfTheFirstBeat(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	a := start(t, h, unchanged)
+	a.idle()
+	calls := h.Calls(func(c apitest.Call) bool { return c.On("patch", hubtest.Clusters) || onLease(c) })
+	require.NotEmpty(t, calls)
+	assert.True(t, calls[0].On("patch", hubtest.Clusters))
+	assert.Equal(t, 1, a.beats())
+}
+
+func TestAReportThatDoesNotGoThroughHoldsNoBeatForLong(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	h.Guard("not yet", func(c apitest.Call) int {
+		if c.On("patch", hubtest.Clusters) {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	a := start(t, h, unchanged)
+	a.held = true
+	a.idle()
+	assert.Zero(t, a.beats())
+	a.pass(headStart)
+	require.Eventually(t, func() bool { return a.beats() == 1 }, soon, time.Millisecond)
 }

@@ -42,7 +42,11 @@ func newOrder(secret *corev1.Secret, s settings, clusterUID string) (order, erro
 	if o.clientID == "" {
 		o.clientID = clusterUID
 	}
-	o.claims, _ = registration.ParseClaims(bootstrap.Token)
+	// A token that is no JWT is no reason not to ask: the hub's API server takes what it takes, such as a proxy's token.
+	// The request then names no requester, and whether that will do is the hub's decision, which it says in a condition.
+	if claims, err := registration.ParseClaims(bootstrap.Token); err == nil {
+		o.claims = claims
+	}
 	o.kubeconfig, err = kube.BuildKubeconfig(bootstrap.APIServerURL, bootstrap.APIServerCA, bootstrap.Token, bootstrap.ClusterNamespace)
 	if err == nil {
 		err = hub.Check(o.kubeconfig, s.TLSMode)

@@ -117,6 +117,7 @@ func (c stored) session(tlsMode, userAgent, fingerprint string) (hub.Session, er
 	if err != nil {
 		return hub.Session{}, err
 	}
+	// No error: a credential that is no JWT does not say its times. They are zero then, and nothing is renewed by them.
 	claims, _ := registration.ParseClaims(c.token)
 	return hub.Session{
 		Client:              client,

@@ -73,7 +73,7 @@ const lookAgain = 15 * time.Second
 
 func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 	for _, r := range f.registrations {
-		if err := gone(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
+		if err := kube.Deleted(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
 			return fmt.Errorf("registration %s: %w", r.Name, err)
 		}
 	}
@@ -90,12 +90,12 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 		return nil
 	}
 	if b := f.bundle; b != nil {
-		if err := gone(h.Bundles.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
+		if err := kube.Deleted(h.Bundles.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
 			return fmt.Errorf("bundle %s: %w", b.Name, err)
 		}
 	}
 	if t := f.token; t != nil {
-		if err := gone(h.Tokens.Delete(t.Namespace, t.Name, kube.ByUID(t.UID))); err != nil {
+		if err := kube.Deleted(h.Tokens.Delete(t.Namespace, t.Name, kube.ByUID(t.UID))); err != nil {
 			return fmt.Errorf("registration token %s: %w", t.Name, err)
 		}
 	}
@@ -103,7 +103,7 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 		if err := h.freeLease(ns.Name); err != nil {
 			return err
 		}
-		if err := gone(h.Namespaces.Delete(ns.Name, kube.ByUID(ns.UID))); err != nil {
+		if err := kube.Deleted(h.Namespaces.Delete(ns.Name, kube.ByUID(ns.UID))); err != nil {
 			return fmt.Errorf("namespace %s: %w", ns.Name, err)
 		}
 	}
@@ -135,13 +135,6 @@ func (h *handler) freeLease(namespace string) error {
 		return fmt.Errorf("taking the finalizers off Lease %s/%s: %w", namespace, names.HeartbeatLease, err)
 	}
 	return nil
-}
-
-func gone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // reportLeaving says what a deletion waits for.

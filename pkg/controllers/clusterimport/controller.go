@@ -49,6 +49,8 @@ type Deps struct {
 	Settings func(config.Config) agentmanifest.Settings
 	Names    names.Namespaces
 	Clock    clock.PassiveClock
+	// Presence is the hub's own touch with its API server; nil never ends.
+	Presence *kube.Presence
 	// HubUID is the UID of the hub's kube-system namespace.
 	HubUID string
 	// UserAgent names the hub to the clusters that it calls.

@@ -10,6 +10,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/config"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -41,6 +42,8 @@ const (
 	reasonBadSecret       = "KubeconfigIncomplete"
 	reasonNoServerURL     = "NoServerURL"
 	reasonBadServerURL    = "InvalidServerURL"
+	reasonNoServerCA      = "NoServerCA"
+	reasonBadServerCA     = "InvalidServerCA"
 	reasonTLSMode         = "InvalidTLSMode"
 	reasonBadOptions      = "InvalidAgentOptions"
 	reasonRevoked         = "Revoked"
@@ -69,6 +72,8 @@ type facts struct {
 	accountLives bool
 	namespaces   names.Namespaces
 	now          time.Time
+	// touch is the hub's own: what an agent tried while it was lost, the hub could not answer.
+	touch kube.Touch
 	// lives is what ends some day, nil where that cannot be told.
 	lives *registration.Lives
 }
@@ -99,17 +104,23 @@ func decide(f facts) plan {
 	}
 	t, problem := effectiveTarget(f)
 	if problem != nil {
-		// A secret that is made anew at this moment, or a configuration without an address for a moment, is no reason to
-		// call a good import bad.
+		// A secret that is made anew at this moment, or a configuration without an address or a CA for a moment, is no reason
+		// to call a good import bad.
 		passing := problem.reason == reasonNoSecret || problem.reason == reasonBadSecret ||
-			problem.reason == reasonNoServerURL || problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
-		if f.imported && !unhealthy(c) && passing {
+			problem.reason == reasonNoServerURL || problem.reason == reasonNoServerCA ||
+			problem.reason == reasonTLSMode && f.config.AgentTLSMode == ""
+		if f.imported && !f.record.Superseded && !unhealthy(c) && passing {
 			return plan{}
 		}
 		return *problem
 	}
 	p := decideImport(f, t)
 	p.target = t
+	if p.action == install || p.action == inspect {
+		if _, err := agentObjects(f); err != nil {
+			return plan{action: await, reason: reasonBadOptions, message: plain(err)}
+		}
+	}
 	if p.action == nothing && p.again == 0 && isFalse(c.Status.Conditions, fleet.ClusterConditionImported) {
 		p.action = confirm
 	}
@@ -139,6 +150,8 @@ func decideImport(f facts, t target) plan {
 	switch {
 	case !f.imported && f.record.Time.IsZero():
 		return due("first import", false)
+	case f.record.Superseded:
+		return plan{action: install, reason: "what the last import gave the agent was taken away", fresh: true, attempts: f.record.Attempts}
 	case !f.imported && tornDown(c):
 		return due("the agent of the local cluster is wanted again", true)
 	case !f.imported:

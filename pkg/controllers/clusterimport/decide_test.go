@@ -50,15 +50,15 @@ func TestARevokedClusterWaits(t *testing.T) {
 func TestWhatMakesAnImportDue(t *testing.T) {
 	secretWith := func(url, ca string) func(*facts) {
 		return func(f *facts) {
-			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("a kubeconfig"), keyServerURL: []byte(url), keyServerCA: []byte(ca)})
+			f.secret = kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("a kubeconfig"), keyServerURL: []byte(url), keyServerCA: caOf(ca)})
 		}
 	}
 	ownTarget := func(c *fleet.Cluster) {
-		c.Status.APIServerURL, c.Status.APIServerCAHash = "https://own.example.com", caHash([]byte("own CA"))
+		c.Status.APIServerURL, c.Status.APIServerCAHash = "https://own.example.com", caHash(caOf("own CA"))
 	}
 	conf := func(change func(*config.Config)) func(*facts) { return func(f *facts) { change(&f.config) } }
 	url := conf(func(c *config.Config) { c.APIServerURL = "https://new.example.com" })
-	ca := conf(func(c *config.Config) { c.APIServerCA = []byte("new CA") })
+	ca := conf(func(c *config.Config) { c.APIServerCA = caOf("new CA") })
 	tls := conf(func(c *config.Config) { c.AgentTLSMode = config.TLSSystemStore })
 	gc := conf(func(c *config.Config) { c.GarbageCollectionInterval = metav1.Duration{Duration: time.Hour} })
 	own := secretWith("https://own.example.com", "own CA")

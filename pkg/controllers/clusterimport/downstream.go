@@ -65,7 +65,7 @@ func clusterUID(ctx context.Context, d *kube.Downstream) (string, error) {
 func (h *handler) deploy(ctx context.Context, d *kube.Downstream, f facts, s site, bootstrap registration.Bootstrap) error {
 	objects, err := agentObjects(f)
 	if err != nil {
-		return &trouble{reason: reasonBadOptions, err: err}
+		return &trouble{reason: reasonBadOptions, final: true, err: err}
 	}
 	if err := h.occupy(ctx, d, f, s); err != nil {
 		return err

@@ -1,10 +1,10 @@
 package clusterimport
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"crypto/ed25519"
+	"crypto/sha256"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"io"
@@ -142,13 +142,23 @@ func serverOf(kubeconfig string) string {
 	return server
 }
 
-// newCA is a CA that has signed nothing.
-func newCA(t *testing.T) []byte {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	raw, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	require.NoError(t, err)
+// endOfCAs is when those of caOf end.
+var endOfCAs = now.AddDate(100, 0, 0)
+
+// caOf is a CA of a name, that has signed nothing: the same each time, and none for no name.
+func caOf(name string) []byte {
+	if name == "" {
+		return nil
+	}
+	key := sha256.Sum256([]byte(name))
+	private := ed25519.NewKeyFromSeed(key[:])
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-time.Hour), NotAfter: endOfCAs,
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	raw, err := x509.CreateCertificate(nil, template, template, private.Public(), private)
+	if err != nil {
+		return nil
+	}
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
 }

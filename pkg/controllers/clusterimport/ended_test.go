@@ -3,6 +3,7 @@ package clusterimport
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -72,6 +73,9 @@ func TestWhatIsNoEndOfAnAttemptIsNotTold(t *testing.T) {
 	assert.Equal(t, "", (*told)[len(*told)-1])
 
 	*told = nil
+	require.NoError(t, h.outcome(t.Context(), factsOf(h.cluster()), install, fmt.Errorf("noting it: %w", errGone)))
+	assert.Empty(t, *told, "its Cluster went")
+
 	r := record(t, h)
 	r.Previous = []string{"old"}
 	h.change(t, recorded(r))

@@ -46,7 +46,7 @@ func settings(c config.Config) agentmanifest.Settings {
 
 func testConfig(changes ...func(*config.Config)) config.Config {
 	c := config.Default("v1")
-	c.APIServerURL, c.APIServerCA, c.AgentTLSMode = hubURL, []byte("the hub's CA"), config.TLSStrict
+	c.APIServerURL, c.APIServerCA, c.AgentTLSMode = hubURL, caOf("the hub's CA"), config.TLSStrict
 	for _, f := range changes {
 		f(&c)
 	}
@@ -75,7 +75,7 @@ func is(kind string, value metav1.ConditionStatus, reason string, at time.Time) 
 func imported(c *fleet.Cluster) {
 	deployed := int64(0)
 	c.Status.AgentDeployedGeneration = &deployed
-	c.Status.APIServerURL, c.Status.APIServerCAHash, c.Status.AgentTLSMode = hubURL, caHash([]byte("the hub's CA")), config.TLSStrict
+	c.Status.APIServerURL, c.Status.APIServerCAHash, c.Status.AgentTLSMode = hubURL, caHash(caOf("the hub's CA")), config.TLSStrict
 	c.Status.Agent.Namespace = names.DefaultSystemNamespace
 	for _, kind := range []string{
 		fleet.ClusterConditionImported, fleet.ClusterConditionRegistered, fleet.ClusterConditionAgentConnected, fleet.ClusterConditionCredentialValid,
@@ -170,7 +170,7 @@ func newHub(t *testing.T) *hub {
 // configure puts the configuration of testConfig with some changes in force.
 func (h *hub) configure(t *testing.T, changes map[string]any) {
 	t.Helper()
-	document := map[string]any{"apiServerURL": hubURL, "apiServerCA": []byte("the hub's CA"), "agentTLSMode": "strict"}
+	document := map[string]any{"apiServerURL": hubURL, "apiServerCA": caOf("the hub's CA"), "agentTLSMode": "strict"}
 	for k, v := range changes {
 		document[k] = v
 	}

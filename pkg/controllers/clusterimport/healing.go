@@ -17,6 +17,8 @@ const (
 	healLast  = 30 * time.Minute
 	// joinPatience is how long an imported agent may take to register before it is put there once more.
 	joinPatience = 10 * time.Minute
+	// settling is how long an agent may take, after the hub was away, to find that it is back and to go on.
+	settling = 2 * time.Minute
 )
 
 // decideHealing puts an agent there again that does not report, ever more slowly the longer that does not help.
@@ -52,10 +54,20 @@ func decideHealing(f facts) *plan {
 	if f.record.Generation != agentmanifest.Generation(f.options) {
 		wait = 0 // what was put there is not what is wanted now; nobody but the hub can correct that
 	}
-	if age < wait {
-		return &plan{again: wait - age}
+	if left := max(wait-age, unseen(f, wait)); left > 0 {
+		return &plan{again: left}
 	}
 	return &plan{action: install, reason: reason, fresh: true, attempts: attempts + 1}
+}
+
+// unseen is how much of a wait is left because the hub itself was out of touch: what an agent tried meanwhile it could not
+// see or answer.
+func unseen(f facts, wait time.Duration) time.Duration {
+	wait = min(wait, settling)
+	if f.touch.Lost {
+		return wait
+	}
+	return wait - f.now.Sub(f.touch.Since)
 }
 
 func healDelay(attempts int) time.Duration {

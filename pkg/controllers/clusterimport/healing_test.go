@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
@@ -39,6 +40,11 @@ func TestHealing(t *testing.T) {
 		return func(c *fleet.Cluster) { c.Status.Conditions = nil; imported(c); change(c) }
 	}
 	dead := func(f *facts) { f.accountLives = false }
+	// The hub is in touch with its API server again for so long.
+	back := func(d time.Duration) func(*facts) {
+		return func(f *facts) { f.touch = kube.Touch{Since: now.Add(-d)} }
+	}
+	away := func(f *facts) { f.touch = kube.Touch{Since: now.Add(-time.Hour), Lost: true} }
 	newImage := func(f *facts) { f.config.AgentImage = "rancher/fleet-agent:v2" }
 	for name, test := range map[string]struct {
 		cluster  *fleet.Cluster
@@ -66,6 +72,12 @@ func TestHealing(t *testing.T) {
 		"not registered, token ended at once":   {cluster(asImported(unregistered), ago(time.Second, 0)), dead, true, "import account ended", 0, 1},
 		"not registered, token ended once more": {cluster(asImported(unregistered), ago(30*time.Second, 1)), dead, false, "", 90 * time.Second, 0},
 		"well, the token ended long ago":        {cluster(imported), dead, false, "", 0, 0},
+		"not registered, the hub was away":      {cluster(asImported(unregistered), ago(time.Hour, 0)), back(30 * time.Second), false, "", 90 * time.Second, 0},
+		"not registered, the hub was away once": {cluster(asImported(unregistered), ago(time.Hour, 0)), back(2 * time.Minute), true, "not registered", 0, 1},
+		"not registered, the hub is away":       {cluster(asImported(unregistered), ago(time.Hour, 0)), away, false, "", 2 * time.Minute, 0},
+		"silent, the hub was away":              {cluster(asImported(silent), ago(time.Hour, 0)), back(20 * time.Second), false, "", 40 * time.Second, 0},
+		"silent, the hub was away once":         {cluster(asImported(silent), ago(time.Hour, 2)), back(2 * time.Minute), true, "silent", 0, 3},
+		"lost, the hub was away before":         {cluster(asImported(lost), ago(time.Hour, 0)), back(time.Second), true, "silent", 0, 1},
 		"well, another image":                   {cluster(imported), newImage, false, "", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

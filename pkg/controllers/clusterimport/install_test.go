@@ -36,7 +36,7 @@ func TestTheFirstImport(t *testing.T) {
 	status := h.cluster().Status
 	assert.Equal(t, int64(0), *status.AgentDeployedGeneration)
 	assert.True(t, status.AgentMigrated && status.AgentNamespaceMigrated && status.CattleNamespaceMigrated)
-	assert.Equal(t, []any{hubURL, caHash([]byte("the hub's CA")), "strict"}, []any{status.APIServerURL, status.APIServerCAHash, status.AgentTLSMode})
+	assert.Equal(t, []any{hubURL, caHash(caOf("the hub's CA")), "strict"}, []any{status.APIServerURL, status.APIServerCAHash, status.AgentTLSMode})
 	assert.Nil(t, status.GarbageCollectionInterval)
 	assert.True(t, conditions.IsTrue(status.Conditions, fleet.ClusterConditionImported))
 
@@ -72,7 +72,7 @@ func TestTheAgentIsSetGoingLast(t *testing.T) {
 	b, err := registration.ParseBootstrap(decoded(t, data))
 	require.NoError(t, err)
 	assert.Equal(t, hubURL, b.APIServerURL)
-	assert.Equal(t, "the hub's CA", string(b.APIServerCA))
+	assert.Equal(t, caOf("the hub's CA"), b.APIServerCA)
 	assert.Equal(t, tokenName, b.TokenName)
 	assert.Equal(t, hubNames().Registration, b.SystemRegistrationNamespace)
 	for annotation := range secret.GetAnnotations() {
@@ -120,7 +120,7 @@ func TestAnImportHasATokenOfItsOwnAndLeavesTheStoredCredential(t *testing.T) {
 	h.change(t, func(c *fleet.Cluster) { c.Spec.RedeployAgentGeneration = 1 })
 
 	h.work1(t)
-	assert.Equal(t, []string{deleteToken, createToken}, h.writes())
+	assert.Equal(t, []string{noteRecord, deleteToken, createToken}, h.writes())
 	h.answerToken(t)
 	h.work1(t)
 
@@ -176,7 +176,7 @@ func TestAChangedKubeconfigIsLookedInto(t *testing.T) {
 		d.Remove("Deployment", system, "fleet-agent")
 		newToken(t, h, d)
 		h.work1(t)
-		assert.Equal(t, []string{deleteToken, createToken}, h.writes())
+		assert.Equal(t, []string{noteRecord, deleteToken, createToken}, h.writes())
 		h.answerToken(t)
 		h.work1(t)
 		assert.Contains(t, d.objects(), "Deployment cattle-fleet-system/fleet-agent")

@@ -47,7 +47,7 @@ func TestTheEndsOfWhatIsStoredAreShown(t *testing.T) {
 	ends := h.ends(t)
 	assert.True(t, ends.KubeconfigExpires.Equal(&metav1.Time{Time: now.Add(time.Hour)}))
 	assert.NotNil(t, ends.KubeconfigCAExpires)
-	assert.Nil(t, ends.HubCAExpires, "the configured text is no certificate")
+	assert.True(t, ends.HubCAExpires.Equal(&metav1.Time{Time: endOfCAs}))
 	h.change(t, connectedNow(h))
 	h.work1(t)
 	assert.Empty(t, h.writes())
@@ -60,7 +60,7 @@ func TestAnUnreadableKubeconfigShowsNoEnds(t *testing.T) {
 	secret := h.secrets.Live(workspace, "kubeconfig")
 	h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte("{")}))
 	require.NoError(t, h.work(t.Context(), key))
-	assert.Equal(t, fleet.CredentialStatus{}, h.ends(t))
+	assert.Equal(t, fleet.CredentialStatus{HubCAExpires: &metav1.Time{Time: endOfCAs}}, h.ends(t), "nothing of the kubeconfig")
 
 	h.secrets.Remove(workspace, "kubeconfig")
 	h.work1(t)

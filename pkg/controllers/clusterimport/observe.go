@@ -18,6 +18,7 @@ func (h *handler) observe(cluster *fleet.Cluster) (facts, error) {
 		secretNamespace: registration.KubeconfigSecretNamespace(cluster),
 		imported:        cluster.Status.AgentDeployedGeneration != nil,
 	}
+	f.touch = h.Presence.At(f.now)
 	f.record, _ = registration.ImportOf(cluster.Annotations)
 	f.options, _, f.optionsError = agentmanifest.Effective(cluster, h.Settings(cfg))
 	if cluster.Spec.KubeConfigSecret == "" {

@@ -54,7 +54,7 @@ func replaces(f facts, s site) string {
 var errOvertaken = errors.New("the Cluster was changed meanwhile")
 
 // errGone ends an import whose Cluster went meanwhile.
-var errGone = &trouble{reason: "Gone", final: true, err: errors.New("the Cluster was deleted")}
+var errGone = errors.New("the Cluster was deleted")
 
 // begin notes that an import is about to be made: until it is reported as done, the one before does not count any more, so
 // that one which fails half way is tried again whatever made it due. It returns the facts as they are then.
@@ -80,6 +80,17 @@ func (h *handler) begin(f facts, record registration.Import) (facts, error) {
 	f.cluster.Status.AgentDeployedGeneration = nil
 	f.record, f.imported = record, false
 	return f, nil
+}
+
+// supersede notes that an import is about to take away what the one before gave the agent. An agent that has not used it
+// yet would be left with a token that is dead if what made this import due passed before its end.
+func (h *handler) supersede(f facts, p plan) error {
+	if !f.imported || f.record.Time.IsZero() || f.record.Superseded {
+		return nil // it is made to its end anyway
+	}
+	record := f.record
+	record.Superseded, record.Attempts = true, p.attempts
+	return h.writeRecord(f.cluster, record)
 }
 
 // writeRecord writes the record, unless the same import is only tried once more.

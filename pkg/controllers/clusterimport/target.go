@@ -1,6 +1,7 @@
 package clusterimport
 
 import (
+	"crypto/x509"
 	"fmt"
 	"strings"
 
@@ -49,7 +50,31 @@ func effectiveTarget(f facts) (target, *plan) {
 	if err := registration.ValidateServerURL(t.serverURL); err != nil {
 		return wait(reasonBadServerURL, "address of this hub for agents: %s", err)
 	}
+	if problem := withoutCA(f, t.serverCA, name); problem != nil {
+		return target{}, problem
+	}
 	return t, nil
+}
+
+// withoutCA says why an agent would refuse the CA that it is given, nil where it would not: pkg/kube trusts by these rules.
+func withoutCA(f facts, ca []byte, secret string) *plan {
+	if len(ca) == 0 {
+		if f.config.AgentTLSMode != config.TLSStrict {
+			return nil
+		}
+		return &plan{action: await, reason: reasonNoServerCA, message: fmt.Sprintf(
+			"agents are to trust the given CA alone (agentTLSMode %q), and none is given: set apiServerCA in the hub's configuration, or key %q in secret %s, "+
+				"or agentTLSMode %q where the system's authorities vouch for this hub", config.TLSStrict, keyServerCA, secret, config.TLSSystemStore)}
+	}
+	if x509.NewCertPool().AppendCertsFromPEM(ca) {
+		return nil
+	}
+	from := "apiServerCA of the hub's configuration"
+	if len(f.secret.Data[keyServerCA]) > 0 {
+		from = fmt.Sprintf("key %q of secret %s", keyServerCA, secret)
+	}
+	return &plan{action: await, reason: reasonBadServerCA, message: fmt.Sprintf(
+		"%s holds no certificate: put the CA of this hub there as PEM, one or more CERTIFICATE blocks, neither as DER nor encoded once more", from)}
 }
 
 // withoutSecret says why there is no kubeconfig secret that may be used, nil where there is one.

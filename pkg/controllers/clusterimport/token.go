@@ -31,8 +31,11 @@ func (h *handler) bootstrapFor(f facts, p plan) (*registration.Bootstrap, *fleet
 		return nil, nil, &trouble{reason: "ImportTokenTaken", err: fmt.Errorf(
 			"ClusterRegistrationToken %s exists and was not made for this cluster; delete it", name)}
 	}
-	if p.fresh && string(token.UID) == f.record.TokenUID || ends(token, f) {
-		if err := h.Tokens.Delete(c.Namespace, name, kube.ByUID(token.UID)); err != nil && !apierrors.IsNotFound(err) {
+	if spent(token, f, p) {
+		if err := h.supersede(f, p); err != nil {
+			return nil, nil, err
+		}
+		if err := kube.Deleted(h.Tokens.Delete(c.Namespace, name, kube.ByUID(token.UID))); err != nil {
 			return nil, nil, fmt.Errorf("replacing token %s: %w", name, err)
 		}
 		return nil, nil, h.createToken(c, name)
@@ -47,6 +50,17 @@ func ownedBy(token *fleet.ClusterRegistrationToken, c *fleet.Cluster) bool {
 		}
 	}
 	return false
+}
+
+// spent says that a token is of no use for an import: the one before had it, or it ends.
+func spent(token *fleet.ClusterRegistrationToken, f facts, p plan) bool {
+	return p.fresh && string(token.UID) == f.record.TokenUID || ends(token, f)
+}
+
+// takesAway says that an import begins with taking away what the one before gave the agent.
+func (h *handler) takesAway(f facts, p plan) bool {
+	token, err := h.Tokens.Cache().Get(f.cluster.Namespace, names.ImportToken(f.cluster.Name))
+	return err == nil && token.DeletionTimestamp == nil && ownedBy(token, f.cluster) && spent(token, f, p)
 }
 
 // ends says that a token has not enough of its life left for an agent to be started and to ask.

@@ -83,7 +83,11 @@ func TestAStuckTokenLeavesTheAgentThatRuns(t *testing.T) {
 
 	h.configure(t, nil)
 	h.work1(t)
-	assert.Equal(t, "Imported", h.imported(t).Reason, "no import is due any more")
+	assert.Equal(t, "WaitingForToken", h.imported(t).Reason, "what the agent was given is gone: the import goes on though nothing makes it due any more")
+	h.sayOfToken(t, metav1.ConditionTrue, "", "")
+	h.answerToken(t)
+	h.work1(t)
+	assert.Equal(t, "Imported", h.imported(t).Reason)
 }
 
 func TestWhatATokenSaysOfItselfFeedsTheQueue(t *testing.T) {

@@ -67,8 +67,18 @@ func explain(err error, secret string, trust trusted) (reason, message string) {
 	case apierrors.IsForbidden(err):
 		return "Forbidden", fmt.Sprintf("the account of secret %s may not install the agent: %s", secret, text)
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr):
-		return reasonUnreachable, "the cluster cannot be reached: " + text
+		return reasonUnreachable, unreachable(secret, text)
 	default:
-		return "ImportFailed", text
+		return "ImportFailed", fmt.Sprintf("the agent could not be put into the cluster of secret %s: %s; correct what that names, "+
+			"or put a kubeconfig of another server there; %s", secret, text, triedAgain)
 	}
+}
+
+// triedAgain is what a failure that may pass by itself ends with.
+var triedAgain = fmt.Sprintf("the hub tries again by itself, at last every %.0f minutes", retryLast.Minutes())
+
+// unreachable says of a cluster that nobody answers there.
+func unreachable(secret, text string) string {
+	return fmt.Sprintf("the cluster of secret %s cannot be reached: %s; see that the hub reaches the server which the kubeconfig names "+
+		"(address, firewall, proxy), or correct the kubeconfig there; %s", secret, text, triedAgain)
 }

@@ -68,10 +68,14 @@ func (h *handler) outcome(ctx context.Context, f facts, done action, err error) 
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, errOvertaken) {
+	switch {
+	case errors.Is(err, errOvertaken):
 		return err // it says nothing of the cluster
+	case errors.Is(err, errGone):
+		return nil // there is nobody to tell
 	}
-	reason, message := explain(err, f.secretNamespace+"/"+f.cluster.Spec.KubeConfigSecret, trustOf(f))
+	secret := f.secretNamespace + "/" + f.cluster.Spec.KubeConfigSecret
+	reason, message := explain(err, secret, trustOf(f))
 	if ended := endedIn(f, err); ended != "" {
 		message = ended + "; " + message
 	}
@@ -79,7 +83,7 @@ func (h *handler) outcome(ctx context.Context, f facts, done action, err error) 
 	switch {
 	case errors.Is(context.Cause(ctx), errSlow):
 		// At which call that was differs from try to try, and is for the log alone.
-		reason, message = reasonUnreachable, fmt.Sprintf("the cluster cannot be reached: it answers so slowly that an import was not done after %s", h.patience)
+		reason, message = reasonUnreachable, unreachable(secret, fmt.Sprintf("it answers so slowly that an import was not done after %s", h.patience))
 		said = message + "; at that time: " + plain(err)
 	case ctx.Err() != nil:
 		return err // this hub stops, which says nothing of the cluster
@@ -117,9 +121,10 @@ func (h *handler) install(ctx context.Context, f facts, p plan) error {
 		return err
 	}
 	defer d.Close()
-	if refused(f.cluster) {
+	if refused(f.cluster) || h.takesAway(f, p) {
+		// A look costs less than a token, and a cluster that cannot be reached keeps what its agent was given.
 		if _, err := h.visit(ctx, d, f); err != nil {
-			return err // a look costs less than a token
+			return err
 		}
 	}
 	bootstrap, token, err := h.bootstrapFor(f, p)

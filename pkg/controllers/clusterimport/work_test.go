@@ -228,7 +228,7 @@ func TestAnImportGoesOnAfterAnyFailure(t *testing.T) {
 }
 
 func TestAClusterThatCannotBeUsedIsExplained(t *testing.T) {
-	otherCA := base64.StdEncoding.EncodeToString(newCA(t))
+	otherCA := base64.StdEncoding.EncodeToString(caOf("another CA"))
 	kubeconfig := func(change func(string) string) func(*testing.T, *hub, *downstream) {
 		return func(_ *testing.T, h *hub, d *downstream) {
 			h.secrets.Add(kubeconfigSecret(map[string][]byte{keyKubeconfig: []byte(change(string(d.kubeconfig)))}))

@@ -32,8 +32,9 @@ const (
 	// cacheLag is when a cache has surely seen what was there before.
 	cacheLag = time.Second
 	// shortWait is how long another controller may take before it is told that a request waits for it. A namespace is made
-	// within milliseconds, and to write down that it was awaited would be the larger part of the wait.
-	shortWait = 2 * time.Second
+	// within milliseconds, and when hundreds join at once within seconds: to write down each time that it was awaited would
+	// make all of them wait longer.
+	shortWait = 10 * time.Second
 	// sweep is how often a grant is looked at beside the events of its parts: a deletion that a broken watch missed has no
 	// event that says whose the object was. A look that finds all in order costs no request.
 	sweep = 10 * time.Minute
@@ -261,16 +262,18 @@ func (h *handler) settle(in input, d decision) error {
 		if other.UID == r.UID || !older(other, r) || other.Status.ClusterName != "" && other.Status.ClusterName != d.cluster.Name {
 			continue
 		}
-		if err := h.Registrations.Delete(other.Namespace, other.Name, kube.ByUID(other.UID)); err != nil && !apierrors.IsNotFound(err) {
+		if err := kube.Deleted(h.Registrations.Delete(other.Namespace, other.Name, kube.ByUID(other.UID))); err != nil {
 			return fmt.Errorf("deleting the older registration %s: %w", other.Name, err)
 		}
 	}
 	return h.report(in, d, nil)
 }
 
+// older says whether a was made before b, which is in use. Times have whole seconds; of two requests of one second the
+// one that nobody uses is over. Should its agent still wait for it, it asks again.
 func older(a, b *fleet.ClusterRegistration) bool {
-	if a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.Name < b.Name
+	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
+		return a.CreationTimestamp.Before(&b.CreationTimestamp)
 	}
-	return a.CreationTimestamp.Before(&b.CreationTimestamp)
+	return !isUsed(a) || a.Name < b.Name
 }

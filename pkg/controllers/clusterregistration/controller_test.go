@@ -217,13 +217,6 @@ func TestOlderRequestsGoOnlyOnceTheNewCredentialIsInUse(t *testing.T) {
 	assert.Len(t, h.minted, 1, "a credential in use is not made anew here")
 }
 
-func TestOfTwoRequestsOfOneSecondTheNameDecides(t *testing.T) {
-	a, b := request(named("request-a")), request(named("request-b"))
-	assert.True(t, older(a, b))
-	assert.False(t, older(b, a))
-	assert.False(t, older(a, a))
-}
-
 // A grant in use is repaired like any other desired state, though its token ended long ago.
 func TestAGrantInUseIsRepaired(t *testing.T) {
 	h := joining(t)

@@ -199,8 +199,7 @@ func (m *minter) delete(secret *corev1.Secret) error {
 	if m.recent.IsDeleted(secret) {
 		return nil
 	}
-	err := m.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err := kube.Deleted(m.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
 		return fmt.Errorf("deleting secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	m.recent.Deleted(secret.UID)

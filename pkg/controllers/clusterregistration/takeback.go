@@ -38,7 +38,7 @@ func (h *handler) takeBack(namespace, name string) error {
 
 // forget deletes a request whose Cluster is gone, which was read live: nothing can come of it any more.
 func (h *handler) forget(r *fleet.ClusterRegistration) error {
-	if err := h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID)); err != nil && !apierrors.IsNotFound(err) {
+	if err := kube.Deleted(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
 		return fmt.Errorf("deleting the request of a cluster that is gone: %w", err)
 	}
 	return nil

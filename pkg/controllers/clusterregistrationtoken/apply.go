@@ -25,7 +25,7 @@ func (h *handler) apply(in input, d decision) error {
 	if d.ending != alive {
 		return h.end(in.token, d)
 	}
-	err := h.drop(in.token, d)
+	in, d, err := h.drop(in, d)
 	if err != nil {
 		return h.failed(in, d, reasonWrite, err)
 	}
@@ -87,31 +87,43 @@ func (h *handler) failed(in input, d decision, reason string, err error) error {
 }
 
 // drop deletes Secrets that are of no use any more. What an earlier token left is deleted only if this token is still the
-// one that has its name.
-func (h *handler) drop(token *fleet.ClusterRegistrationToken, d decision) error {
-	if d.dropValues != nil {
-		live, err := h.Tokens.Get(token.Namespace, token.Name, metav1.GetOptions{})
-		if err != nil {
-			return fmt.Errorf("looking whether it still exists: %w", err)
-		}
-		if live.UID != token.UID {
-			return errMadeAnew
+// one that has its name; whether there is a Secret of this token by now is then looked up.
+func (h *handler) drop(in input, d decision) (input, decision, error) {
+	if s := d.dropEndless; s != nil {
+		if err := h.deleteSecret(s); err != nil {
+			return in, d, err
 		}
 	}
-	for _, s := range []*corev1.Secret{d.dropEndless, d.dropValues} {
-		if s == nil {
-			continue
-		}
-		if err := h.Secrets.Delete(s.Namespace, s.Name, kube.ByUID(s.UID)); err != nil && !apierrors.IsNotFound(err) {
-			return fmt.Errorf("deleting Secret %s/%s: %w", s.Namespace, s.Name, err)
-		}
+	if d.dropValues == nil {
+		return in, d, nil
+	}
+	live, err := h.Tokens.Get(in.token.Namespace, in.token.Name, metav1.GetOptions{})
+	if err != nil {
+		return in, d, fmt.Errorf("looking whether it still exists: %w", err)
+	}
+	if live.UID != in.token.UID {
+		return in, d, errMadeAnew
+	}
+	if err := h.deleteSecret(d.dropValues); err != nil {
+		return in, d, err
+	}
+	if in, err = h.observeLive(in); err != nil {
+		return in, d, err
+	}
+	return in, decide(in), nil
+}
+
+func (h *handler) deleteSecret(s *corev1.Secret) error {
+	if err := kube.Deleted(h.Secrets.Delete(s.Namespace, s.Name, kube.ByUID(s.UID))); err != nil {
+		return fmt.Errorf("deleting Secret %s/%s: %w", s.Namespace, s.Name, err)
 	}
 	return nil
 }
 
 func (h *handler) write(d decision) error {
 	if d.createEndless != nil {
-		if err := h.create(d.createEndless); err != nil {
+		// One that exists is waited for as well: its event comes once the cache has caught up.
+		if err := h.create(d.createEndless); err != nil && !apierrors.IsAlreadyExists(err) {
 			return err
 		}
 	}
@@ -162,7 +174,7 @@ func (h *handler) end(token *fleet.ClusterRegistrationToken, d decision) error {
 		return h.reportLeaving(token, d)
 	}
 	err := h.Tokens.Delete(token.Namespace, token.Name, kube.ByUID(token.UID))
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if err != nil && kube.Deleted(err) == nil {
 		return nil
 	}
 	if err != nil {

@@ -185,9 +185,13 @@ func (s *Store[T]) delete(key string, options *metav1.DeleteOptions) error {
 		return apierrors.NewNotFound(s.resource, key)
 	}
 	if options != nil && options.Preconditions != nil {
+		// The API server says it in these words, of which the product knows the first.
 		p := options.Preconditions
-		if p.UID != nil && *p.UID != have.GetUID() || p.ResourceVersion != nil && *p.ResourceVersion != have.GetResourceVersion() {
-			return apierrors.NewConflict(s.resource, key, fmt.Errorf("precondition failed"))
+		if p.UID != nil && *p.UID != have.GetUID() {
+			return apierrors.NewConflict(s.resource, key, fmt.Errorf("precondition failed: UID in precondition: %s, UID in object meta: %s", *p.UID, have.GetUID()))
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != have.GetResourceVersion() {
+			return apierrors.NewConflict(s.resource, key, fmt.Errorf("precondition failed: ResourceVersion in precondition: %s, ResourceVersion in object meta: %s", *p.ResourceVersion, have.GetResourceVersion()))
 		}
 	}
 	s.drop(key)

@@ -34,7 +34,7 @@ func (h *handler) apply(in input, d decision) error {
 	}
 	for name, r := range in.roles {
 		if !roles[name] {
-			if err := gone(h.Roles.Delete(r.Namespace, name, kube.ByUID(r.UID))); err != nil {
+			if err := kube.Deleted(h.Roles.Delete(r.Namespace, name, kube.ByUID(r.UID))); err != nil {
 				return fmt.Errorf("deleting Role %s: %w", name, err)
 			}
 		}
@@ -43,17 +43,10 @@ func (h *handler) apply(in input, d decision) error {
 }
 
 func (h *handler) deleteBinding(b *rbacv1.RoleBinding) error {
-	if err := gone(h.RoleBindings.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
+	if err := kube.Deleted(h.RoleBindings.Delete(b.Namespace, b.Name, kube.ByUID(b.UID))); err != nil {
 		return fmt.Errorf("deleting RoleBinding %s: %w", b.Name, err)
 	}
 	return nil
-}
-
-func gone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }
 
 // keepRole patches without a precondition: nobody else writes this Role, and while many join the cache is always a little

@@ -39,6 +39,8 @@ type Deps struct {
 	Config        *config.Source
 	Names         names.Namespaces
 	Clock         clock.PassiveClock
+	// Presence is the hub's own touch with its API server; nil never ends.
+	Presence *kube.Presence
 }
 
 type handler struct {
@@ -60,7 +62,7 @@ func Register(ctx context.Context, deps Deps) {
 }
 
 func newHandler(ctx context.Context, deps Deps) *handler {
-	return &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now())}
+	return &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now(), deps.Presence)}
 }
 
 func addIndexers(deps Deps) {
@@ -92,17 +94,14 @@ func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinatio
 	if err != nil || cluster == nil || cluster.DeletionTimestamp != nil {
 		return lease, err
 	}
-	now := h.Clock.Now()
-	e := evidence{cluster: cluster, now: now, grace: h.grace(lease)}
-	var judge bool
-	if renewed := renewTime(lease); renewed.IsZero() && !cluster.Status.Agent.LastSeen.IsZero() {
-		e.legacy, e.grace = true, registration.Grace(h.checkin())
-		e.pulse, judge = h.tracker.observe(place.Namespace, "", cluster.Status.Agent.LastSeen.Time, cluster.CreationTimestamp.Time, now, e.grace)
-	} else {
-		e.pulse, judge = h.tracker.observe(place.Namespace, holderOf(lease), renewed, lease.CreationTimestamp.Time, now, e.grace)
-	}
+	e, judge := h.see(lease, cluster)
 	if e.pulse.renewed.IsZero() && e.pulse.holder == "" {
 		return lease, nil // nobody has used the Lease yet
+	}
+	if e.contact() == silent && h.tracker.isNews(place.Namespace, silent) {
+		if known, err := h.seePastTheCache(&e); err != nil || !known {
+			return lease, err
+		}
 	}
 	if e.kubeconfig, err = h.kubeconfig(cluster); err != nil {
 		return lease, err
@@ -116,9 +115,12 @@ func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinatio
 }
 
 // lookAgain orders a look at the end of the grace, and for an agent that is silent when something else becomes due. Of
-// several orders the earliest holds.
+// several orders the earliest holds. While the hub is out of touch, no grace begins, and so none ends before that.
 func (h *handler) lookAgain(namespace string, e evidence) {
 	wait := e.pulse.ends(e.grace).Sub(e.now)
+	if wait <= 0 && e.contact() == unknown {
+		wait = e.grace
+	}
 	if due := h.tracker.due(namespace); wait <= 0 && !due.IsZero() {
 		wait = due.Sub(e.now)
 	}

@@ -88,7 +88,7 @@ func TestAHubThatStartsSaysNothingUntilItKnows(t *testing.T) {
 	h.writes()
 	h.handler = newHandler(t.Context(), h.Deps)
 	h.clock.SetTime(h.clock.Now().Add(time.Hour))
-	h.handler.tracker = newTracker(h.clock.Now())
+	h.handler.tracker = newTracker(h.clock.Now(), nil)
 
 	require.NoError(t, h.look(t))
 	assert.Empty(t, h.writes(), "unknown is not silent")

@@ -4,7 +4,8 @@
 // refused is started by those.
 //
 // A renewal of a Lease that changes nothing costs a comparison in memory and no request. Time is the hub's own clock at
-// the moment that it saw a renewal; what an agent writes as the time is not believed.
+// the moment that it saw a renewal; what an agent writes as the time is not believed. What the hub could not have seen does not
+// count as silence: while it was out of touch with its API server, or did not run.
 //
 // It may import the pure packages, pkg/kube and the generated controllers.
 package heartbeat

@@ -55,8 +55,10 @@ func (v verdict) due() time.Time {
 	return earlier(v.renewal, v.change)
 }
 
+func (e evidence) contact() contact { return e.pulse.contact(e.now, e.grace) }
+
 func judge(e evidence) verdict {
-	v := verdict{contact: e.pulse.contact(e.now, e.grace), use: useOf(e)}
+	v := verdict{contact: e.contact(), use: useOf(e)}
 	record := v.use.record
 	if record == nil {
 		return v

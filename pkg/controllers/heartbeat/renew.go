@@ -47,8 +47,7 @@ func good(record fleet.CredentialRecord, secret *corev1.Secret, e evidence, v ve
 }
 
 func (h *handler) discard(secret *corev1.Secret) error {
-	err := h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
-	if err != nil && !apierrors.IsNotFound(err) {
+	if err := kube.Deleted(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
 		return fmt.Errorf("deleting the renewed credential %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	return nil

@@ -89,7 +89,7 @@ func TestTheRenewedCredentialGoesOnceItIsInUse(t *testing.T) {
 func TestARenewalThatWasInterruptedGoesOnWithTheSameCredential(t *testing.T) {
 	restart := func(h *hub) {
 		h.fails = map[string]error{}
-		h.tracker = newTracker(h.clock.Now())
+		h.tracker = newTracker(h.clock.Now(), nil)
 		_ = h.look(t)
 	}
 	interrupted := func(t *testing.T) *hub {

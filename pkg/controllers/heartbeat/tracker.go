@@ -3,17 +3,19 @@ package heartbeat
 import (
 	"sync"
 	"time"
+
+	"github.com/rancher/fleet/pkg/kube"
 )
 
 // contact is what is known of an agent's connection.
 type contact int
 
 const (
-	// unknown: the hub started a short while ago and has seen no renewal yet.
+	// unknown: the hub has seen no renewal, and has not been in touch with its API server for as long as one may take.
 	unknown contact = iota
 	// connected: a renewal was seen within the grace.
 	connected
-	// silent: none was.
+	// silent: none was, though the hub would have seen one.
 	silent
 )
 
@@ -24,6 +26,8 @@ type pulse struct {
 	renewed time.Time
 	// seen is when the hub saw the last renewal, zero if it has seen none; since is when it first looked.
 	seen, since time.Time
+	// touch is the hub's own, without which it sees nothing.
+	touch kube.Touch
 	// round grows with each request for a new judgement.
 	round int
 }
@@ -33,24 +37,29 @@ func (p pulse) contact(now time.Time, grace time.Duration) contact {
 	switch {
 	case !p.seen.IsZero() && now.Sub(p.seen) < grace:
 		return connected
-	case p.seen.IsZero() && now.Sub(p.since) < grace:
+	case p.touch.Lost || now.Sub(p.counted()) < grace:
 		return unknown
 	default:
 		return silent
 	}
 }
 
-// ends is when the contact will change if no renewal comes.
-func (p pulse) ends(grace time.Duration) time.Time {
+// counted is from when on silence counts. What the hub could not have seen is no silence.
+func (p pulse) counted() time.Time {
 	if p.seen.IsZero() {
-		return p.since.Add(grace)
+		return p.touch.From(p.since)
 	}
-	return p.seen.Add(grace)
+	return p.touch.From(p.seen)
 }
+
+// ends is when the contact will change if no renewal comes.
+func (p pulse) ends(grace time.Duration) time.Time { return p.counted().Add(grace) }
 
 // entry is a pulse and what was last made of it.
 type entry struct {
 	pulse
+	// read is the renewal that was read past the cache last, zero for none; the cache is still to show it.
+	read     time.Time
 	reported contact
 	holderAt string
 	judged   bool
@@ -62,14 +71,15 @@ type entry struct {
 
 // tracker remembers pulses by the cluster's namespace.
 type tracker struct {
-	started time.Time
+	started  time.Time
+	presence *kube.Presence
 
 	mu      sync.Mutex
 	entries map[string]*entry
 }
 
-func newTracker(now time.Time) *tracker {
-	return &tracker{started: now, entries: map[string]*entry{}}
+func newTracker(now time.Time, presence *kube.Presence) *tracker {
+	return &tracker{started: now, presence: presence, entries: map[string]*entry{}}
 }
 
 // observe takes in a Lease as it is now, or a check-in of an agent without one. Whatever stood there when the hub started
@@ -85,12 +95,35 @@ func (t *tracker) observe(key, holder string, renewed, created, now time.Time, g
 		if !renewed.IsZero() && !created.Before(t.started.Truncate(time.Second)) {
 			e.seen = now // it was made and renewed since the hub started
 		}
-	} else if !renewed.Equal(e.renewed) {
+	} else if !renewed.Equal(e.renewed) && !renewed.Equal(e.read) {
 		e.seen = now
 	}
-	e.holder, e.renewed = holder, renewed
+	e.holder, e.renewed, e.touch = holder, renewed, t.presence.At(now)
 	due := !e.next.IsZero() && !now.Before(e.next)
 	return e.pulse, !e.judged || due || e.holder != e.holderAt || e.contact(now, grace) != e.reported
+}
+
+// isNews says that a contact is another than was said last.
+func (t *tracker) isNews(key string, c contact) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.entries[key]
+	return !ok || e.reported != c
+}
+
+// observeRead takes in a renewal that was read past the cache, which may have missed it.
+func (t *tracker) observeRead(key string, renewed, now time.Time) pulse {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.entries[key]
+	if !ok {
+		return pulse{}
+	}
+	if !renewed.Equal(e.renewed) && !renewed.Equal(e.read) {
+		e.seen, e.read = now, renewed
+	}
+	e.touch = t.presence.At(now)
+	return e.pulse
 }
 
 // settled notes that a pulse was judged, and when something becomes due. If a new judgement was asked for meanwhile, this

@@ -16,7 +16,7 @@ func wire(n int) time.Time { return time.Date(1999, 1, 1, 0, n, 0, 0, time.UTC) 
 var beforeTheHub = began.Add(-time.Hour)
 
 func TestWhatStoodThereAtTheStartIsNoRenewal(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 
 	p, look := tr.observe("ns", "holder", wire(1), beforeTheHub, began, grace)
 	assert.True(t, look, "everything is judged once")
@@ -38,7 +38,7 @@ func TestWhatStoodThereAtTheStartIsNoRenewal(t *testing.T) {
 }
 
 func TestALeaseThatWasMadeSinceTheStartIsBelievedAtOnce(t *testing.T) {
-	tr := newTracker(began.Add(300 * time.Millisecond))
+	tr := newTracker(began.Add(300*time.Millisecond), nil)
 	at := began.Add(10 * time.Second)
 
 	p, _ := tr.observe("renewed", "holder", wire(1), began, at, grace)
@@ -49,14 +49,14 @@ func TestALeaseThatWasMadeSinceTheStartIsBelievedAtOnce(t *testing.T) {
 }
 
 func TestARenewalIsAnyOtherTimeNotALaterOne(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 	tr.observe("ns", "holder", wire(5), beforeTheHub, began, grace)
 	p, _ := tr.observe("ns", "holder", wire(4), beforeTheHub, began.Add(time.Minute), grace)
 	assert.Equal(t, connected, p.contact(began.Add(time.Minute), grace), "an agent's clock may be set back")
 }
 
 func TestOnlyAChangeIsJudged(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 	at := began
 	n := 0
 	beat := func(holder string) (pulse, bool) {
@@ -96,7 +96,7 @@ func TestOnlyAChangeIsJudged(t *testing.T) {
 }
 
 func TestARequestForANewJudgementIsNotLostToOneUnderWay(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 	at := began.Add(time.Minute)
 	tr.observe("ns", "a", wire(1), beforeTheHub, began, grace)
 	p, _ := tr.observe("ns", "a", wire(2), beforeTheHub, at, grace)
@@ -112,7 +112,7 @@ func TestARequestForANewJudgementIsNotLostToOneUnderWay(t *testing.T) {
 }
 
 func TestWhatIsForgottenStartsAnew(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 	tr.observe("ns", "a", wire(1), beforeTheHub, began, grace)
 	p, _ := tr.observe("ns", "a", wire(2), beforeTheHub, began, grace)
 	tr.settled("ns", p, connected, time.Time{})
@@ -130,7 +130,7 @@ func TestWhatIsForgottenStartsAnew(t *testing.T) {
 
 // The workers of the Lease controller, and the watches of other kinds, call it at once; the race detector looks on.
 func TestManyClustersAtOnce(t *testing.T) {
-	tr := newTracker(began)
+	tr := newTracker(began, nil)
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {

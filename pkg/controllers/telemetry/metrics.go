@@ -16,6 +16,7 @@ var durationBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 
 type Metrics struct {
 	registry                                 prometheus.Registerer
 	handshakes, refusals, imports, dropped   *prometheus.CounterVec
+	attempts                                 *prometheus.CounterVec
 	heartbeats                               prometheus.Counter
 	grantDuration, useDuration, joinDuration prometheus.Histogram
 	collectors                               []prometheus.Collector
@@ -40,6 +41,9 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.imports = m.counters("fleet_cluster_imports_total",
 		"Imports that were done (imported), and times that condition Imported became False for a reason, or for another one. A failure that repeats itself for the same reason counts once; what was ordered (LocalAgentDisabled, Revoked) does not count.",
 		"result", append([]string{resultImported}, withOther(importFailures)...))
+	m.attempts = m.counters("fleet_cluster_import_attempts_total",
+		"Attempts at an import, by how each ended: it was done (imported), or the reason that condition Imported got. Each counts, also where the last one ended in the same way. One that waits for its token, that was overtaken by a change of its Cluster, or that the end of the hub cut off, has no end.",
+		"result", append([]string{resultImported}, withOther(attemptFailures)...))
 	m.heartbeats = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "fleet_cluster_heartbeats_total", Help: "Renewals of the Leases of agents that this hub saw.",
 	})
@@ -52,6 +56,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 
 // EventDropped counts an Event that was left out.
 func (m *Metrics) EventDropped(eventType string) { m.dropped.WithLabelValues(eventType).Inc() }
+
+// ImportEnded counts an attempt at an import: "" where it was done, else the reason why not.
+func (m *Metrics) ImportEnded(reason string) {
+	result := resultImported
+	if reason != "" {
+		result = known(attemptFailures, reason)
+	}
+	m.attempts.WithLabelValues(result).Inc()
+}
 
 // Close takes the figures out of the registry.
 func (m *Metrics) Close() {

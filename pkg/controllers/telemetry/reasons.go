@@ -57,8 +57,16 @@ var requestRefusals = []string{
 // importFailures are the reasons of Imported that an import has failed for, or was not begun.
 var importFailures = []string{
 	"KubeconfigMissing", "KubeconfigIncomplete", "SecretNamespaceNotAllowed", "InvalidKubeconfig", "KubeconfigRefused", "Forbidden",
-	"UntrustedCertificate", "CertificateMismatch", "Unreachable", "NoServerURL", "InvalidServerURL", "InvalidTLSMode",
+	"UntrustedCertificate", "CertificateMismatch", "Unreachable", "NoServerURL", "InvalidServerURL", "NoServerCA",
+	"InvalidServerCA", "InvalidTLSMode",
 	"InvalidAgentOptions", "AgentNamespaceTaken", "ImportTokenTaken", "WaitingForToken", "ImportFailed",
+}
+
+// attemptFailures are those of importFailures that an attempt at an import may end with; the others keep one from being
+// made.
+var attemptFailures = []string{
+	"InvalidKubeconfig", "KubeconfigRefused", "Forbidden", "UntrustedCertificate", "CertificateMismatch", "Unreachable",
+	"AgentNamespaceTaken", "ImportTokenTaken", "ImportFailed",
 }
 
 // importOrders are the reasons of Imported that follow from an order.

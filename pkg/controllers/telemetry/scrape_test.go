@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/rancher/fleet/pkg/kube/metricstest"
 )
@@ -16,6 +18,26 @@ func TestFiguresAreAsDocumented(t *testing.T) {
 	h.start(t)
 	metricstest.Documented(t, h.registry, metricsPage, "metrics:hub")
 	metricstest.Lint(t, h.registry)
+}
+
+// Each attempt counts, unlike the condition, and what no attempt of this version ends with is told apart from what does.
+func TestEachAttemptAtAnImportIsCounted(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics, err := NewMetrics(registry)
+	require.NoError(t, err)
+	for _, reason := range append([]string{"", "", "NoServerURL", "Surprise\n"}, append(attemptFailures, attemptFailures...)...) {
+		metrics.ImportEnded(reason)
+	}
+	got := map[string]float64{}
+	for _, m := range metricstest.Scrape(t, registry)["fleet_cluster_import_attempts_total"].GetMetric() {
+		got[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+	}
+	want := map[string]float64{resultImported: 2, other: 2}
+	for _, reason := range attemptFailures {
+		want[reason] = 2
+	}
+	assert.Equal(t, want, got)
+	assert.Subset(t, importFailures, attemptFailures)
 }
 
 // S06 and E13: what others choose, such as a name or a reason, makes no series, and nothing is left of what was deleted.
