@@ -62,10 +62,7 @@ func Decode(c *fleet.Content) (*Manifest, error) {
 
 func pack(data []byte) ([]byte, error) {
 	var packed bytes.Buffer
-	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	writer := gzip.NewWriter(&packed)
 	if _, err := writer.Write(data); err != nil {
 		return nil, err
 	}

@@ -116,5 +116,6 @@ func readable(err error) error {
 	if tooMuch := (*budgetError)(nil); errors.As(err, &tooMuch) {
 		return tooMuch
 	}
-	return errors.New(Bounded(strings.TrimPrefix(err.Error(), "template: values:")))
+	text := strings.TrimPrefix(err.Error(), "template: values:")
+	return errors.New(Bounded(strings.Replace(text, `executing "values" at <`, "at <", 1)))
 }
