@@ -64,13 +64,13 @@ func TestValuesAreMadeForTheCluster(t *testing.T) {
 
 func TestValuesThatCannotBeMadeSayWhy(t *testing.T) {
 	for given, want := range map[string]string{
-		"a: ${ .ClusterLabels.none }":                   `at <.ClusterLabels.none>: map has no entry for key "none"`,
-		"a: $${VAR}":                                    `function "VAR" not defined; if ${…} is not for Fleet to fill in, set helm.disablePreProcess`,
-		"a: ${ range 1000000000 }${ end }":              "more work than one cluster may cause",
-		"a: ${ now }":                                   "the function now cannot be used in values",
-		"a: '${ printf \"x%c: z\" 10 }'":                "what the template gives: reading YAML",
-		"${ fail \"not here\" }: x":                     "not here",
-		"b: ${ repeat 101 \"[\" }${ repeat 101 \"]\" }": "nested more than 100 deep",
+		"a: ${ .ClusterLabels.none }":      `at <.ClusterLabels.none>: map has no entry for key "none"`,
+		"a: $${VAR}":                       `function "VAR" not defined; if ${…} is not for Fleet to fill in, set helm.disablePreProcess`,
+		"a: ${ range 1000000000 }${ end }": "more work than one cluster may cause",
+		"a: ${ now }":                      "the function now cannot be used in values",
+		"a: '${ printf \"x%c: z\" 10 }'":   "what the template gives: reading YAML",
+		"${ fail \"not here\" }: x":        "not here",
+		"b: ${ $x := list 1 }${ range 100 }${ $x = list $x }${ end }${ toJson $x }": "nested more than 100 deep",
 	} {
 		_, err := rendered(t, withValues(t, given), edge())
 		require.ErrorContains(t, err, want)
