@@ -62,13 +62,3 @@ func split(options fleet.BundleDeploymentOptions) (fleet.BundleDeploymentOptions
 	}
 	return options, encoded, nil
 }
-
-// BundleValuesHash is what spec.valuesHash of a Bundle says of the data of its values Secret.
-func BundleValuesHash(data map[string][]byte) (string, error) {
-	encoded, err := json.Marshal(data)
-	if err != nil {
-		return "", fmt.Errorf("encoding the data of a Secret: %w", err)
-	}
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:]), nil
-}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/deployment"
+	"github.com/rancher/fleet/pkg/target"
 )
 
 // maxRounds is how many rounds of a rollout are made in one run, before its status is written and other bundles get the
@@ -48,6 +48,9 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	if err := checkValues(in); err != nil {
 		return err
 	}
+	if err := checkTargets(in); err != nil {
+		return err
+	}
 	if err := h.observeCopies(in); err != nil {
 		return err
 	}
@@ -83,7 +86,7 @@ func checkValues(in *input) error {
 	if in.facts.Values == nil {
 		return wait("does not exist")
 	}
-	hash, err := deployment.BundleValuesHash(in.facts.Values)
+	hash, err := target.ValuesHash(in.facts.Values)
 	if err != nil {
 		return err
 	}
@@ -91,6 +94,28 @@ func checkValues(in *input) error {
 		return wait("does not have the digest that spec.valuesHash names")
 	}
 	return nil
+}
+
+// checkTargets tells a fault of the bundle itself once, instead of once for each cluster: it keeps all of them.
+func checkTargets(in *input) error {
+	var first *target.Refusal
+	refused := 0
+	for i := range in.refusals {
+		r := &in.refusals[i]
+		switch {
+		case r.Quiet:
+			continue
+		case first == nil:
+			first = r
+		case first.Field != r.Field || first.Err.Error() != r.Err.Error():
+			return nil
+		}
+		refused++
+	}
+	if refused < 2 || len(in.targets) > 0 {
+		return nil
+	}
+	return &finalError{reason: "InvalidBundle", err: fmt.Errorf("%s: %w", first.Field, first.Err)}
 }
 
 // outcome is what came of a look.

@@ -18,8 +18,7 @@ func (h *handler) prune(in *input) error {
 	verdict := target.Unwanted(in.facts, in.targets, in.refusals, in.existing, in.outside)
 	var due []target.Removal
 	for _, r := range verdict.Remove {
-		// A cluster outside of its schedule is left alone until the next begins.
-		if r.Deployment.DeletionTimestamp == nil && !r.Deployment.Spec.OffSchedule && !h.deployments.IsDeleted(r.Deployment) {
+		if !h.deployments.IsDeleted(r.Deployment) {
 			due = append(due, r)
 		}
 	}
@@ -56,6 +55,19 @@ func (h *handler) remove(r target.Removal) error {
 	}
 	if live == nil || !target.Same(r.Cluster, live) {
 		return nil // its event goes on with it; what a cluster had goes with its namespace
+	}
+	// A cluster's status is no proof of what is its own.
+	if owner := h.clusterOf(r.Deployment); owner == nil || owner.UID != r.Cluster.UID {
+		return nil
+	}
+	for _, group := range r.AbsentGroups {
+		live, err := found(h.Groups.Get(group.Namespace, group.Name, metav1.GetOptions{}))
+		if err != nil {
+			return fmt.Errorf("reading cluster group %s: %w", group, err)
+		}
+		if live != nil {
+			return nil // its event goes on with it
+		}
 	}
 	return h.deleteDeployment(r.Deployment)
 }
