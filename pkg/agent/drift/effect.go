@@ -3,7 +3,6 @@ package drift
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -13,16 +12,17 @@ import (
 // maxTries is how many differences of one reading are tried. More than that are no matter of taste.
 const maxTries = 50
 
-// sameInEffect asks the server whether the change would change anything. It would not where the server drops a field that
-// it does not know, writes a value in its own way, or where a webhook sets a field again at each write: nobody has changed
-// the object then, and no correction would help. If the server does not answer that, the difference counts.
-func (r *reading) sameInEffect(ctx context.Context, key Key, live *unstructured.Unstructured, change map[string]any) bool {
+// inEffect is the part of a change that would change anything, nil if none would. The server is asked. A change has no
+// effect where the server drops a field that it does not know, writes a value in its own way, or where a webhook sets a
+// field again at each write: nobody has changed the object then, and no correction would help. If the server does not
+// answer that, the whole change counts.
+func (r *reading) inEffect(ctx context.Context, key Key, live *unstructured.Unstructured, change map[string]any) map[string]any {
 	if r.tries++; r.tries > maxTries {
-		return false
+		return change
 	}
 	data, err := json.Marshal(change)
 	if err != nil {
-		return false
+		return change
 	}
 	kind := r.plan.objects[key].GroupVersionKind()
 	patch := types.MergePatchType
@@ -31,20 +31,32 @@ func (r *reading) sameInEffect(ctx context.Context, key Key, live *unstructured.
 	}
 	changed, err := r.cfg.Cluster.Try(ctx, kind, key, patch, data)
 	if err != nil || changed == nil {
-		return false
+		return change
 	}
-	return reflect.DeepEqual(withoutRecord(live), withoutRecord(changed))
+	return effective(change, live.Object, changed.Object)
 }
 
-// withoutRecord is an object without what the server writes down about each change.
-func withoutRecord(obj *unstructured.Unstructured) map[string]any {
-	content := maps.Clone(obj.Object)
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		for _, field := range []string{"managedFields", "resourceVersion", "generation"} {
-			delete(metadata, field)
+// effective are the fields of a change that differ between before and after.
+func effective(change, before, after map[string]any) map[string]any {
+	var result map[string]any
+	for name, value := range change {
+		if reflect.DeepEqual(before[name], after[name]) {
+			continue
 		}
-		content["metadata"] = metadata
+		fields, nested := value.(map[string]any)
+		old, was := before[name].(map[string]any)
+		now, is := after[name].(map[string]any)
+		if nested && was && is {
+			inner := effective(fields, old, now)
+			if inner == nil {
+				continue
+			}
+			value = inner
+		}
+		if result == nil {
+			result = map[string]any{}
+		}
+		result[name] = value
 	}
-	return content
+	return result
 }

@@ -43,8 +43,10 @@ type place struct{ namespace, name string }
 type seen struct {
 	version    string
 	generation int64
-	hash       unique.Handle[string]
-	kept       bool
+	// notes is a digest of labels and annotations.
+	notes uint64
+	hash  unique.Handle[string]
+	kept  bool
 }
 
 // run lists and watches until the context ends.

@@ -12,7 +12,7 @@ import (
 // never become ready cost little; a change of a spec, which may be drift, never waits long.
 const (
 	firstNotice = 50 * time.Millisecond
-	maxSpec     = time.Second
+	maxSpec     = 500 * time.Millisecond
 	maxStatus   = 15 * time.Second
 	// calm is how long a bundle must not have changed until it is told of at once again.
 	calm = time.Minute

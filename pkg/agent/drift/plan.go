@@ -59,9 +59,8 @@ func (p *Plan) Examine(key Key, live *unstructured.Unstructured) (found Observat
 	}
 	found.APIVersion = desired.GetAPIVersion()
 	found.NotReady = p.notReady(live)
-	if change = p.change(key, desired, live); change != nil {
-		found.Patch = patchText(key, change)
-	}
+	change = p.change(key, desired, live)
+	found.Patch = patchText(key, change)
 	return found, change
 }
 

@@ -169,8 +169,8 @@ func (r *reading) group(ctx context.Context, at group, keys []Key) error {
 // look compares one object. The object is not kept.
 func (r *reading) look(ctx context.Context, key Key, live *unstructured.Unstructured) {
 	observation, change := r.plan.Examine(key, live)
-	if change != nil && r.sameInEffect(ctx, key, live, change) {
-		observation.Patch = ""
+	if change != nil {
+		observation.Patch = patchText(key, r.inEffect(ctx, key, live, change))
 	}
 	r.found[key] = finding{Observation: observation, version: live.GetResourceVersion(), unwatched: live.GetLabels()[HashLabel] == ""}
 }

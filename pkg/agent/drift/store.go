@@ -2,6 +2,8 @@ package drift
 
 import (
 	"fmt"
+	"hash/maphash"
+	"strconv"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,7 +58,7 @@ func (k *kindWatch) Resync() error { return nil }
 func (k *kindWatch) Transformer() cache.TransformFunc {
 	return func(obj any) (any, error) {
 		if object, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			object.Annotations, object.ManagedFields, object.OwnerReferences, object.Finalizers = nil, nil, nil, nil
+			object.ManagedFields, object.OwnerReferences, object.Finalizers = nil, nil, nil
 		}
 		return obj, nil
 	}
@@ -79,9 +81,22 @@ func look(obj any) (place, seen, error) {
 		return place{}, seen{}, fmt.Errorf("the metadata of an object was expected, not %T", obj)
 	}
 	return place{object.Namespace, object.Name}, seen{
-		version: object.ResourceVersion, generation: object.Generation,
+		version: object.ResourceVersion, generation: object.Generation, notes: digest(object.Labels, object.Annotations),
 		hash: unique.Make(object.Labels[HashLabel]), kept: object.Labels[pruneLabel] == "false",
 	}, nil
+}
+
+// seed is that of all digests, which are compared within this process only.
+var seed = maphash.MakeSeed()
+
+// digest tells maps apart, whatever their order.
+func digest(notes ...map[string]string) (sum uint64) {
+	for i, entries := range notes {
+		for name, value := range entries {
+			sum += maphash.Comparable(seed, [3]string{strconv.Itoa(i), name, value})
+		}
+	}
+	return sum
 }
 
 // found takes an object into the store and tells its bundles. The lock is held.
@@ -91,8 +106,8 @@ func (k *kindWatch) found(at place, now seen) {
 	if known && before.version == now.version {
 		return
 	}
-	// Whoever changes a status leaves the generation as it is, and does so often.
-	inSpec := !known || now.generation == 0 || now.generation != before.generation || now.hash != before.hash
+	// Whoever changes a status leaves the rest as it is, and does so often.
+	inSpec := !known || now.generation == 0 || now.generation != before.generation || now.notes != before.notes
 	key := Key{Group: k.kind.Group, Kind: k.kind.Kind, Namespace: at.namespace, Name: at.name}
 	for _, b := range k.all.bundles {
 		if finding, wanted := b.keys[key]; wanted {

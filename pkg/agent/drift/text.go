@@ -39,8 +39,11 @@ func bounded(text string, max int) string {
 // hidden stands for a value of a Secret.
 const hidden = "(hidden)"
 
-// patchText is a change as the status shows it: without the values of Secrets, and bounded.
+// patchText is a change as the status shows it: without the values of Secrets, and bounded. It is empty for none.
 func patchText(key Key, change map[string]any) string {
+	if len(change) == 0 {
+		return ""
+	}
 	if key.Group == "" && key.Kind == "Secret" {
 		change = withoutValues(change)
 	}

@@ -267,3 +267,14 @@ func TestWhatIsNotReadyIsNotReadForEver(t *testing.T) {
 	}
 	assert.Equal(t, 1, b.cluster.reads())
 }
+
+func TestOnlyWhatHasAnEffectIsShown(t *testing.T) {
+	b := newBed(t)
+	wanted := Wanted{Release: "default/test:1", Hash: ourHash, Namespace: "default",
+		Objects: objects(t, "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec: {size: 1, unknown: {a: b}, deep: {a: 1, b: 2}}")}
+	b.cluster.put(t, "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a, "+labelled+"}\nspec: {size: 2, deep: {a: 1}}")
+	b.cluster.try = func(live *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+		return live, unstructured.SetNestedField(live.Object, int64(1), "spec", "size")
+	}
+	assert.Equal(t, []string{`thing.example.com default/a modified {"spec":{"size":1}}`}, texts(b.status("bundle", wanted)))
+}
