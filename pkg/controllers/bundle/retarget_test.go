@@ -217,7 +217,9 @@ func TestAHeartbeatWakesNoBundle(t *testing.T) {
 // There is a bundle for the agent of every cluster: a change of one cluster is not to look at all of them.
 func TestABundleThatNamesItsClustersIsNotWokenByOthers(t *testing.T) {
 	w := newWorld(t)
-	w.bundles.Add(newBundle(func(b *fleet.Bundle) { b.Spec.Targets = []fleet.BundleTarget{{ClusterName: "a"}, {ClusterName: "Shown"}} }))
+	w.bundles.Add(newBundle(func(b *fleet.Bundle) {
+		b.Spec.Targets = []fleet.BundleTarget{{ClusterName: "a"}, {ClusterName: "Shown"}}
+	}))
 	other := w.addCluster("b", prod)
 	w.h.onCluster(nil, other)
 	assert.False(t, w.woken())
