@@ -27,6 +27,14 @@ type compiled struct {
 	problem  *fieldError
 }
 
+// execute fills in a template. Most bundles have none, and need no engine.
+func (c *compiled) execute(text string, data map[string]any) (string, error) {
+	if c.engine == nil {
+		c.engine = sandbox.New()
+	}
+	return c.engine.Execute(text, data)
+}
+
 // entry is an entry of spec.targets.
 type entry struct {
 	criteria
@@ -46,7 +54,7 @@ type group struct {
 
 func compile(facts Facts) *compiled {
 	c := &compiled{
-		bundle: facts.Bundle, groups: map[string][]group{}, versions: map[string]*version{}, engine: sandbox.New(),
+		bundle: facts.Bundle, groups: map[string][]group{}, versions: map[string]*version{},
 		base: facts.Bundle.Spec.BundleDeploymentOptions,
 	}
 	for _, g := range facts.Groups {

@@ -9,34 +9,36 @@ import (
 // Explanation is why a cluster gets the bundle, or why not.
 type Explanation struct {
 	// Targeted says whether the entries choose the cluster.
-	Targeted bool
+	Targeted bool `json:"targeted"`
 	// Reason says why, or why not, in one sentence.
-	Reason string
+	Reason string `json:"reason"`
 	// Target is the name of the entry of spec.targets that chose the cluster, if one did.
-	Target string
+	Target string `json:"target,omitempty"`
 	// Uses are the names of the entries whose options hold, in the order in which they are put over the bundle's.
-	Uses []string
+	Uses []string `json:"uses,omitempty"`
 	// Restriction says which entry of spec.targetRestrictions allows the cluster; empty without restrictions.
-	Restriction string
+	Restriction string `json:"restriction,omitempty"`
 	// Excluded is the name of the entry with doNotDeploy that matches.
-	Excluded string
+	Excluded string `json:"excluded,omitempty"`
 	// Groups are the names of the ClusterGroups that the cluster is in, sorted.
-	Groups []string
-	// Entries are all entries of spec.targets, and Restrictions those of spec.targetRestrictions, in their order.
-	Entries, Restrictions []Entry
+	Groups []string `json:"groups,omitempty"`
+	// Entries are all entries of spec.targets, Restrictions those of spec.targetRestrictions, in their order.
+	Entries      []Entry `json:"entries,omitempty"`
+	Restrictions []Entry `json:"restrictions,omitempty"`
 	// Refusal is set where the options cannot be made, or nothing may be written for the cluster.
-	Refusal *Refusal
+	Refusal *Refusal `json:"-"`
 }
 
 // Entry is one entry of spec.targets or spec.targetRestrictions, seen from a cluster.
 type Entry struct {
 	// Name is its name, or the one that stands for it.
-	Name string
+	Name string `json:"name"`
 	// Customizes says that it only changes options, and chooses no cluster. DoNotDeploy says that it forbids.
-	Customizes, DoNotDeploy bool
+	Customizes  bool `json:"customizes,omitempty"`
+	DoNotDeploy bool `json:"doNotDeploy,omitempty"`
 	// Matches says whether the cluster meets all of its criteria, and Why says which one it does not.
-	Matches bool
-	Why     string
+	Matches bool   `json:"matches"`
+	Why     string `json:"why"`
 }
 
 // Explain says why the cluster, which need not be one of the facts, gets the bundle or does not.

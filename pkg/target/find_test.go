@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -309,4 +310,28 @@ func TestRefusalsCanBeToldApart(t *testing.T) {
 	_, refusals := find(t, Facts{Bundle: b, Clusters: three()})
 	assert.True(t, errors.Is(refusals[0], ErrValuesMissing))
 	assert.True(t, errors.Is(Problem(Facts{Bundle: b}), ErrValuesMissing))
+}
+
+// BenchmarkFind is one pass over a thousand clusters.
+func BenchmarkFind(b *testing.B) {
+	for name, document := range map[string]string{"shared": "a: {b: [1, 2, 3]}", "templates": "a: ${ .ClusterName }\nb: {c: [1, 2, 3]}"} {
+		b.Run(name, func(b *testing.B) {
+			read, err := readValues([]byte(document))
+			if err != nil {
+				b.Fatal(err)
+			}
+			of := bundle(to("x", selecting("env", "dev"), in("")), everyone())
+			of.Spec.Helm = &fleet.HelmOptions{Values: &fleet.GenericMap{Data: read}}
+			facts := Facts{Bundle: of}
+			for i := range 1000 {
+				facts.Clusters = append(facts.Clusters, cluster(fmt.Sprint("c", i), "env", "prod", "a", "b", "c", "d"))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if targets, _ := Find(facts, "s-1"); len(targets) != 1000 {
+					b.Fatal(len(targets))
+				}
+			}
+		})
+	}
 }

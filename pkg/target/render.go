@@ -122,7 +122,7 @@ func dictionary(from map[string]string) map[string]any {
 // fillIn executes the template that the values are, and reads what comes out. Nothing at all is not taken for values: the
 // chart's defaults would replace what runs.
 func (c *compiled) fillIn(text string, data map[string]any) (map[string]any, error) {
-	out, err := c.engine.Execute(text, data)
+	out, err := c.execute(text, data)
 	if syntax := (*sandbox.SyntaxError)(nil); errors.As(err, &syntax) {
 		return nil, fmt.Errorf("%w; if ${…} is not for Fleet to fill in, set helm.disablePreProcess", err)
 	}
@@ -149,7 +149,7 @@ func (c *compiled) addTemplateValues(values map[string]any, templates map[string
 		values = make(map[string]any, len(templates))
 	}
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
-		out, err := c.engine.Execute(templates[name], data)
+		out, err := c.execute(templates[name], data)
 		if err == nil {
 			values[name], err = readYAML([]byte(out))
 		}

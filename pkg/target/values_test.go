@@ -68,12 +68,12 @@ func TestValuesThatCannotBeMadeSayWhy(t *testing.T) {
 		"a: $${VAR}":                       `function "VAR" not defined; if ${…} is not for Fleet to fill in, set helm.disablePreProcess`,
 		"a: ${ range 1000000000 }${ end }": "more work than one cluster may cause",
 		"a: ${ now }":                      "the function now cannot be used in values",
-		"a: '${ printf \"x%c: z\" 10 }'":   "what the template gives: reading YAML",
+		"a: ${ print \"[\" }":              "what the template gives: reading YAML",
 		"${ fail \"not here\" }: x":        "not here",
 		"b: ${ $x := list 1 }${ range 100 }${ $x = list $x }${ end }${ toJson $x }": "nested more than 100 deep",
 	} {
 		_, err := rendered(t, withValues(t, given), edge())
-		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, want, given)
 		require.ErrorContains(t, err, "cluster fleet-default/edge: spec.helm.values: ")
 		assert.Less(t, len(err.Error()), 500)
 	}

@@ -95,6 +95,9 @@ type SyntaxError struct{ reason string }
 
 func (e *SyntaxError) Error() string { return e.reason }
 
+// noValue is what text/template writes for a value that is not there. Nobody wants to have that deployed.
+const noValue = "<no value>"
+
 // output is where a template writes to. Each write costs, also an empty one: see meter.
 type output struct {
 	budget *budget
@@ -104,6 +107,9 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) {
 	if err := o.budget.spend(stepCost + len(p)); err != nil {
 		return 0, err
+	}
+	if string(p) == noValue {
+		return 0, errors.New("an action gives no value, as index does for a key that is not there: use default to say what stands for it")
 	}
 	if o.text.Len()+len(p) > MaxText {
 		return 0, fmt.Errorf("the output is longer than %d bytes", MaxText)

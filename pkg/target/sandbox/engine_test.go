@@ -53,21 +53,22 @@ func TestTemplatesAreFilledIn(t *testing.T) {
 
 func TestErrorsSayWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"${ .ClusterLabels.missing }":        `map has no entry for key "missing"`,
-		"${ .Nothing }":                      `map has no entry for key "Nothing"`,
-		"${ nofunction }":                    `function "nofunction" not defined`,
-		"${ if }":                            "missing value for if",
-		"${ fail \"not for this cluster\" }": "not for this cluster",
-		"${ now }":                           "the function now cannot be used in values: it gives another result each time",
-		"${ randAlphaNum 5 }":                "gives another result each time",
-		"${ env \"HOME\" }":                  "reads what lies outside",
-		"${ getHostByName \"x\" }":           "reads what lies outside",
-		"${ tpl \"x\" . }":                   "belongs to charts",
-		"${ div 1 0 }":                       "divide by zero",
-		"${ eq 1 }":                          "wrong number of arguments for eq: 1",
-		"${ lt 1 \"a\" }":                    "incompatible types for comparison",
-		"${ regexMatch \"(\" \"x\" }":        "missing closing )",
-		"${ required \"x\" }":                "not defined",
+		"${ .ClusterLabels.missing }":           `map has no entry for key "missing"`,
+		"${ .Nothing }":                         `map has no entry for key "Nothing"`,
+		"${ nofunction }":                       `function "nofunction" not defined`,
+		"${ if }":                               "missing value for if",
+		"${ fail \"not for this cluster\" }":    "not for this cluster",
+		"${ now }":                              "the function now cannot be used in values: it gives another result each time",
+		"${ randAlphaNum 5 }":                   "gives another result each time",
+		"${ env \"HOME\" }":                     "reads what lies outside",
+		"${ getHostByName \"x\" }":              "reads what lies outside",
+		"${ tpl \"x\" . }":                      "belongs to charts",
+		"${ div 1 0 }":                          "divide by zero",
+		"${ eq 1 }":                             "wrong number of arguments for eq: 1",
+		"${ lt 1 \"a\" }":                       "incompatible types for comparison",
+		"${ regexMatch \"(\" \"x\" }":           "missing closing )",
+		"${ index .ClusterLabels \"missing\" }": "an action gives no value",
+		"${ required \"x\" }":                   "not defined",
 	} {
 		_, err := New().Execute(text, sample())
 		require.ErrorContains(t, err, want, text)
