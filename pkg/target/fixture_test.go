@@ -1,6 +1,7 @@
 package target
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
@@ -100,10 +100,10 @@ func withValues(t *testing.T, document string) fleet.BundleDeploymentOptions {
 // find checks what holds for every result, and that the facts are as before.
 func find(t *testing.T, facts Facts) ([]Target, []Refusal) {
 	t.Helper()
-	before, err := yaml.Marshal(facts)
+	before, err := json.Marshal(facts)
 	require.NoError(t, err)
 	targets, refusals := Find(facts, "s-content")
-	after, err := yaml.Marshal(facts)
+	after, err := json.Marshal(facts)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after), "facts are never changed")
 	for _, target := range targets {
