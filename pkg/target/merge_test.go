@@ -22,16 +22,10 @@ func helm(h fleet.HelmOptions) options { return options{Helm: &h} }
 
 func TestOptionsAreMerged(t *testing.T) {
 	yes, no := true, false
-	secret := func(name, key string) fleet.ValuesFrom {
-		return fleet.ValuesFrom{SecretKeyRef: &fleet.SecretKeySelector{LocalObjectReference: fleet.LocalObjectReference{Name: name}, Key: key}}
-	}
-	config := func(name string) fleet.ValuesFrom {
-		return fleet.ValuesFrom{ConfigMapKeyRef: &fleet.ConfigMapKeySelector{LocalObjectReference: fleet.LocalObjectReference{Name: name}}}
-	}
 	patch := func(name string, pointers ...string) fleet.ComparePatch {
 		return fleet.ComparePatch{Kind: "Deployment", Name: name, JsonPointers: pointers}
 	}
-	for name, test := range map[string]struct{ base, custom, want options }{
+	for name, test := range map[string]merging{
 		"nothing":                 {},
 		"a text is kept":          {in("a"), options{}, in("a")},
 		"a text is replaced":      {in("a"), in("b"), in("b")},
@@ -64,7 +58,20 @@ func TestOptionsAreMerged(t *testing.T) {
 			options{DownstreamResources: []fleet.DownstreamResource{{Kind: "secret", Name: "a"}, {Kind: "Secret", Name: "b"}}},
 			options{DownstreamResources: []fleet.DownstreamResource{{Kind: "secret", Name: "a"}, {Kind: "ConfigMap", Name: "a"}, {Kind: "Secret", Name: "b"}}},
 		},
-		"labels":                    {options{NamespaceLabels: labelled("a", "1", "b", "1")}, options{NamespaceLabels: labelled("b", "2")}, options{NamespaceLabels: labelled("a", "1", "b", "2")}},
+		"labels": {options{NamespaceLabels: labelled("a", "1", "b", "1")}, options{NamespaceLabels: labelled("b", "2")}, options{NamespaceLabels: labelled("a", "1", "b", "2")}},
+	} {
+		checkMerge(t, name, test)
+	}
+}
+
+func TestHelmsOptionsAreMerged(t *testing.T) {
+	secret := func(name, key string) fleet.ValuesFrom {
+		return fleet.ValuesFrom{SecretKeyRef: &fleet.SecretKeySelector{LocalObjectReference: fleet.LocalObjectReference{Name: name}, Key: key}}
+	}
+	config := func(name string) fleet.ValuesFrom {
+		return fleet.ValuesFrom{ConfigMapKeyRef: &fleet.ConfigMapKeySelector{LocalObjectReference: fleet.LocalObjectReference{Name: name}}}
+	}
+	for name, test := range map[string]merging{
 		"helm where there was none": {options{}, helm(fleet.HelmOptions{Chart: "a"}), helm(fleet.HelmOptions{Chart: "a"})},
 		"helm's texts": {
 			helm(fleet.HelmOptions{Chart: "a", Repo: "a", Version: "a", ReleaseName: "a"}), helm(fleet.HelmOptions{Version: "b", ReleaseName: "b"}),
@@ -93,14 +100,20 @@ func TestOptionsAreMerged(t *testing.T) {
 			helm(fleet.HelmOptions{ValuesFrom: []fleet.ValuesFrom{secret("a", "values.yaml"), secret("a", "k"), config("a"), secret("b", "")}}),
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			base, custom := *test.base.DeepCopy(), *test.custom.DeepCopy()
-			got := Merge(base, custom)
-			assert.Equal(t, test.want, got)
-			assert.Equal(t, test.base, base)
-			assert.Equal(t, test.custom, custom)
-		})
+		checkMerge(t, name, test)
 	}
+}
+
+type merging struct{ base, custom, want options }
+
+func checkMerge(t *testing.T, name string, test merging) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		base, custom := *test.base.DeepCopy(), *test.custom.DeepCopy()
+		assert.Equal(t, test.want, Merge(base, custom))
+		assert.Equal(t, test.base, base)
+		assert.Equal(t, test.custom, custom)
+	})
 }
 
 func overlays(names ...string) fleet.GitOpsBundleDeploymentOptions {
