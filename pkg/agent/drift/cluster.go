@@ -48,6 +48,9 @@ type cluster struct {
 
 	lock    sync.Mutex
 	learned time.Time
+	// known are the kinds that were found once. They stay known when discovery fails: a kind that cannot be asked for
+	// now is not one without objects.
+	known map[schema.GroupVersionKind]*meta.RESTMapping
 }
 
 // Connect asks the API server of cfg, with the agent's own identity. The mapper knows the kinds; it is reset, where it can
@@ -65,7 +68,7 @@ func Connect(cfg *rest.Config, mapper meta.RESTMapper) (Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of the cluster: %w", err)
 	}
-	return &cluster{metadata: of, dynamic: whole, mapper: mapper}, nil
+	return &cluster{metadata: of, dynamic: whole, mapper: mapper, known: map[schema.GroupVersionKind]*meta.RESTMapping{}}, nil
 }
 
 // mapping finds the resource of a kind; where it is unknown, once more after the server was asked anew.
@@ -75,6 +78,24 @@ func (c *cluster) mapping(kind schema.GroupKind, versions ...string) (*meta.REST
 		return found, err
 	}
 	return c.mapper.RESTMapping(kind, versions...)
+}
+
+// of is the mapping of a kind and version.
+func (c *cluster) of(kind schema.GroupVersionKind) (*meta.RESTMapping, error) {
+	c.lock.Lock()
+	found := c.known[kind]
+	c.lock.Unlock()
+	if found != nil {
+		return found, nil
+	}
+	found, err := c.mapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.known[kind] = found
+	return found, nil
 }
 
 func (c *cluster) relearn() bool {
@@ -93,7 +114,7 @@ func (c *cluster) relearn() bool {
 }
 
 func (c *cluster) Namespaced(kind schema.GroupVersionKind) bool {
-	found, err := c.mapping(kind.GroupKind(), kind.Version)
+	found, err := c.of(kind)
 	return err != nil || found.Scope.Name() == meta.RESTScopeNameNamespace
 }
 
@@ -117,7 +138,7 @@ func (c *cluster) Watch(kind schema.GroupKind) (cache.ListerWatcher, error) {
 
 // resource is where objects of a kind are, nil if the kind is not served.
 func (c *cluster) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	found, err := c.mapping(kind.GroupKind(), kind.Version)
+	found, err := c.of(kind)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}

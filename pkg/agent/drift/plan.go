@@ -24,7 +24,9 @@ type Plan struct {
 func Compile(wanted Wanted, scope Scope) *Plan {
 	plan := &Plan{hash: wanted.Hash, objects: map[Key]*unstructured.Unstructured{}, previous: map[Key]schema.GroupVersionKind{}}
 	for _, obj := range flat(wanted.Objects) {
-		plan.objects[keyOf(obj, wanted.Namespace, scope)] = obj
+		if obj.GetName() != "" { // one whose name the server makes up cannot be found again
+			plan.objects[keyOf(obj, wanted.Namespace, scope)] = obj
+		}
 	}
 	for _, obj := range flat(wanted.Previous) {
 		if obj.GetAnnotations()[keepAnnotation] != keepValue {

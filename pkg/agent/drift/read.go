@@ -25,7 +25,7 @@ func (w *Watches) Status(ctx context.Context, name string, wanted Wanted) (Resul
 	b := w.track(name, plan, basis)
 	b.busy.Lock()
 	defer b.busy.Unlock()
-	reading := &reading{Watches: w, bundle: b, plan: plan, found: map[Key]finding{}}
+	reading := &reading{Watches: w, plan: plan, found: map[Key]finding{}}
 	if err := reading.all(ctx, w.toRead(b, plan)); err != nil {
 		w.forgetReading(b)
 		return Result{}, fmt.Errorf("bundle %s: %w", name, err)
@@ -109,9 +109,8 @@ type group struct {
 // reading is one look at the cluster.
 type reading struct {
 	*Watches
-	bundle *bundle
-	plan   *Plan
-	found  map[Key]finding
+	plan  *Plan
+	found map[Key]finding
 	// absent, tries and extras count what is bounded.
 	absent, tries, extras int
 }

@@ -2,7 +2,10 @@ package drift
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 )
 
@@ -277,4 +281,52 @@ func TestOnlyWhatHasAnEffectIsShown(t *testing.T) {
 		return live, unstructured.SetNestedField(live.Object, int64(1), "spec", "size")
 	}
 	assert.Equal(t, []string{`thing.example.com default/a modified {"spec":{"size":1}}`}, texts(b.status("bundle", wanted)))
+}
+
+// The agent's budget is 60 MB for all: a remembered object costs less than a kilobyte.
+func TestManyObjectsTakeLittleMemory(t *testing.T) {
+	const bundles, each = 50, 40
+	b := newBed(t)
+	release := func(bundle int) Wanted {
+		wanted := Wanted{Release: "r", Hash: fmt.Sprint(bundle), Namespace: "default"}
+		for i := range each {
+			obj := configMaps(t, "one").Objects[0]
+			if wanted.Objects != nil {
+				obj = wanted.Objects[0].DeepCopy()
+			}
+			obj.SetName(fmt.Sprintf("b%d-%d", bundle, i))
+			wanted.Objects = append(wanted.Objects, obj)
+		}
+		return wanted
+	}
+	for i := range bundles {
+		for n, obj := range release(i).Objects {
+			obj.SetLabels(map[string]string{HashLabel: fmt.Sprint(i)})
+			obj.SetUID(types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", n)))
+			obj.SetAnnotations(map[string]string{"long": strings.Repeat("x", 1000)})
+			b.cluster.store(obj)
+		}
+	}
+	before := heap()
+	for i := range bundles {
+		require.True(t, b.status(fmt.Sprint(i), release(i)).NonModified)
+	}
+	b.watching(1)
+	used := heap() - before
+	assert.Less(t, used/(bundles*each), int64(1024), "bytes for each object")
+	assert.Positive(t, used)
+}
+
+func heap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc)
+}
+
+func TestObjectsWithoutANameAreNotLookedFor(t *testing.T) {
+	b, wanted := newBed(t), configMaps(t, "one")
+	wanted.Objects = append(wanted.Objects, objects(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: job-}")...)
+	b.has("one", "b")
+	assert.Equal(t, 1, b.status("bundle", wanted).ResourceCounts.DesiredReady)
 }
