@@ -102,6 +102,8 @@ type Pace struct {
 	// Stuck ends a call of the deployer, beyond what the bundle itself asks for. Drain is how long such a call may still
 	// run when the agent is to end, and Abandon how long it is waited for after it was told to end.
 	Stuck, Drain, Abandon time.Duration
+	// Report ends a write of a status, also where the agent is to end.
+	Report time.Duration
 }
 
 // withDefaults fills in what is not given.
@@ -113,6 +115,7 @@ func (p Pace) withDefaults() Pace {
 		&p.SecondLook: time.Second,
 		&p.Spread:     5 * time.Second,
 		&p.Stuck:      15 * time.Minute, &p.Drain: 4 * time.Second, &p.Abandon: 10 * time.Second,
+		&p.Report: 10 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = standard

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var quick = Pace{
 	RetryFirst: time.Millisecond, RetryMax: 20 * time.Millisecond, AmendFirst: time.Millisecond, AmendMax: 20 * time.Millisecond,
 	Unwatched: 5 * time.Millisecond, Forbidden: 10 * time.Millisecond, SecondLook: 10 * time.Millisecond, Spread: 5 * time.Millisecond,
-	Stuck: 50 * time.Millisecond, Drain: 10 * time.Millisecond, Abandon: 10 * time.Millisecond,
+	Stuck: 50 * time.Millisecond, Drain: 10 * time.Millisecond, Abandon: 10 * time.Millisecond, Report: soon,
 }
 
 // world is a hub, a cluster, and what the agent makes of them.

@@ -134,6 +134,14 @@ func (m *memory) ended(name string, err error) {
 	}
 }
 
+// isFailing says whether a BundleDeployment failed when it was looked at last.
+func (m *memory) isFailing(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.notes[name]
+	return n != nil && n.failures > 0
+}
+
 // keep notes a status that the hub has not heard of, nil if there is none.
 func (m *memory) keep(name string, unsent *fleet.BundleDeploymentStatus) {
 	m.about(name, func(n *note) { n.unsent = unsent })

@@ -154,3 +154,20 @@ func TestWhatNoWatchTellsOfIsLookedAtAgain(t *testing.T) {
 	w.put("app")
 	w.eventually("it is looked at again", func() bool { return w.monitor.looked("app") > 3 })
 }
+
+// C04: what changes on the cluster does not make a bundle that fails be tried more often.
+func TestDriftCutsNoPauseShort(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Pace.RetryFirst, c.Pace.RetryMax = time.Hour, time.Hour })
+	w.deployer.fails["app"] = errors.New("no")
+	w.run()
+	w.attach(token)
+	w.put("app")
+	w.eventually("it fails", func() bool { return w.memory.isFailing("app") })
+	tries := len(w.deployer.jobsOf("app"))
+	for range 20 {
+		w.Drifted("app")
+	}
+	w.never("tried again", func() bool { return len(w.deployer.jobsOf("app")) > tries })
+	w.edit("app", another)
+	w.eventually("a change of the bundle is tried at once", func() bool { return len(w.deployer.jobsOf("app")) > tries })
+}

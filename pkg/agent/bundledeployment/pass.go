@@ -32,7 +32,7 @@ func (p *pass) run(ctx context.Context) error {
 	p.memory.about(p.bd.Name, func(n *note) {
 		p.failures = n.failures
 		if n.unsent != nil {
-			p.status = *n.unsent
+			p.status = *n.unsent.DeepCopy()
 		}
 	})
 	if err := p.busy(p.bd.Name); err != nil {

@@ -48,7 +48,12 @@ func New(c Config) *Reconciler {
 func (r *Reconciler) Run(ctx context.Context) { r.queue.Run(ctx) }
 
 // Drifted says that what was deployed has changed. It does not block; who calls it sees to it that this is not too often.
-func (r *Reconciler) Drifted(name string) { r.queue.Add(name) }
+// One that has just failed comes back after its pause in any case, which changes on the cluster must not cut short.
+func (r *Reconciler) Drifted(name string) {
+	if !r.memory.isFailing(name) {
+		r.queue.Add(name)
+	}
+}
 
 // Look has BundleDeployments looked at that may be gone.
 func (r *Reconciler) Look(names ...string) {

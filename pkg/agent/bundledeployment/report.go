@@ -26,6 +26,9 @@ func (p *pass) report(ctx context.Context) error {
 		return err
 	}
 	p.memory.keep(p.bd.Name, p.status.DeepCopy()) // before the write: the watch may show it before the answer comes
+	// An agent that ends, because it has just upgraded itself, still says what it did.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Pace.Report)
+	defer cancel()
 	written, err := p.session.PatchDeploymentStatus(ctx, p.bd.Namespace, p.bd.Name, patch)
 	p.Metrics.Reported(err == nil)
 	switch hub.AnswerOf(err) {

@@ -1,6 +1,7 @@
 package bundledeployment
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -162,4 +163,20 @@ func TestACallThatHangsIsGivenUpWaitingFor(t *testing.T) {
 	w.deployer.with(func() { delete(w.deployer.hangs, "stuck") })
 	w.deployer.release()
 	w.isDeployed("stuck")
+}
+
+// A18: what is under way when the agent is to end gets a moment, and the hub hears of it.
+func TestWhatEndsWithTheAgentIsStillReported(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Pace.Stuck, c.Pace.Drain = time.Hour, soon })
+	w.deployer.hangs["app"] = true
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); w.Run(ctx) }()
+	w.attach(token)
+	w.put("app")
+	w.eventually("it is being deployed", func() bool { return len(w.deployer.jobsOf("app")) == 1 })
+	cancel()
+	w.deployer.release()
+	<-done
+	assert.Equal(t, "default/app:1", w.get("app").Status.Release)
 }
