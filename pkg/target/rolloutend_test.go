@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -94,4 +95,21 @@ func done(placements []Placement) bool {
 		}
 	}
 	return true
+}
+
+func TestAPartitionHasALimitOfItsOwn(t *testing.T) {
+	p := plan(t, rolling(fleet.RolloutStrategy{MaxUnavailable: number(5), Partitions: []fleet.Partition{
+		{Name: "careful", ClusterSelector: selecting(), MaxUnavailable: number(2)},
+	}}), fleetOf(6))
+	assert.Equal(t, 2, with(p, promoted))
+	assert.Equal(t, `2 clusters of the partition "careful" are unavailable, of at most 2`, p.Wait)
+}
+
+func TestAPausedClusterDoesNotHoldItsPartitionUp(t *testing.T) {
+	placements := fleetOf(2)
+	placements[0].Cluster.Spec.Paused = true
+	b := rolling(fleet.RolloutStrategy{Partitions: []fleet.Partition{{Name: "first", ClusterName: "c00", MaxUnavailable: number(0)}}})
+	assert.True(t, stepOf(plan(t, b, placements), "c01").Promote)
+	placements[0].Deployment.Status.Ready = false
+	assert.False(t, stepOf(plan(t, b, placements), "c01").Promote, "unless it does not work")
 }
