@@ -5,6 +5,8 @@ import (
 
 	"github.com/rancher/fleet/pkg/controllers/bundle"
 	"github.com/rancher/fleet/pkg/controllers/bundledeployment"
+	"github.com/rancher/fleet/pkg/controllers/clustergroup"
+	"github.com/rancher/fleet/pkg/controllers/clusterstatus"
 	"github.com/rancher/fleet/pkg/controllers/content"
 	"github.com/rancher/fleet/pkg/kube"
 )
@@ -25,4 +27,8 @@ func registerDelivery(ctx context.Context, p parts) {
 		Deployments: deployments, Secrets: secrets, ConfigMaps: configMaps, Clock: clock,
 	})
 	content.Register(ctx, content.Deps{Contents: contents, Deployments: deployments, Clock: clock})
+	clusterstatus.Register(ctx, clusterstatus.Deps{
+		Clusters: hub.Fleet.Cluster(), Deployments: deployments, Namespaces: hub.Core.Namespace(), Clock: clock,
+	})
+	clustergroup.Register(ctx, clustergroup.Deps{Groups: hub.Fleet.ClusterGroup(), Clusters: hub.Fleet.Cluster(), Clock: clock})
 }
