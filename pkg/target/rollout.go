@@ -176,11 +176,13 @@ func (r *rollout) step(m, part int, using *int) {
 		step.Promote = true
 		return
 	}
+	// A partition that may have none is changed one by one, and those after it wait until all of it is well: a canary.
+	most := max(r.max[part], 1)
 	switch {
 	case r.using >= r.plan.MaxUnavailable:
-		step.Wait = fmt.Sprintf("%d clusters are unavailable, of at most %d", r.using, r.plan.MaxUnavailable)
-	case *using >= r.max[part]:
-		step.Wait = fmt.Sprintf("%d clusters of the partition %q are unavailable, of at most %d", *using, r.partitions[part].name, r.max[part])
+		step.Wait = fmt.Sprintf("unavailable clusters: %d, of at most %d", r.using, r.plan.MaxUnavailable)
+	case *using >= most:
+		step.Wait = fmt.Sprintf("unavailable clusters of the partition %q: %d, of at most %d", r.partitions[part].name, *using, most)
 	default:
 		step.Promote = true
 		if !placement.Offline {
@@ -213,7 +215,8 @@ func (r *rollout) create(m int) bool {
 
 // halt says what the partitions after this one wait for.
 func (r *rollout) halt(i int) {
-	wait := fmt.Sprintf("the partition %q has %d clusters that are not up to date and ready, of at most %d", r.partitions[i].name, r.unfinished(i), r.max[i])
+	wait := fmt.Sprintf("the partition %q comes first; clusters of it that are not up to date and ready: %d, of at most %d",
+		r.partitions[i].name, r.unfinished(i), r.max[i])
 	r.waits(wait)
 	for _, later := range r.partitions[i+1:] {
 		for _, m := range later.members {

@@ -147,7 +147,7 @@ func TestNoMoreThanTheLimitBecomeUnavailable(t *testing.T) {
 	p := plan(t, rolling(fleet.RolloutStrategy{MaxUnavailable: number(2)}), fleetOf(10))
 	assert.Equal(t, 2, with(p, promoted))
 	assert.Equal(t, 10, with(p, staged))
-	assert.Equal(t, "2 clusters are unavailable, of at most 2", p.Wait)
+	assert.Equal(t, "unavailable clusters: 2, of at most 2", p.Wait)
 	assert.Equal(t, p.Wait, stepOf(p, "c09").Wait)
 
 	p = plan(t, rolling(fleet.RolloutStrategy{MaxUnavailable: number(0)}), fleetOf(10))
@@ -193,7 +193,7 @@ func TestAPartitionWaitsForThoseBefore(t *testing.T) {
 	assert.False(t, stepOf(p, "c02").Stage, "the next partition is not touched")
 	assert.Equal(t, 1, p.UnavailablePartitions)
 	assert.Equal(t, 0, p.MaxUnavailablePartitions)
-	assert.Equal(t, `the partition "Partition 1 - 2" has 2 clusters that are not up to date and ready, of at most 1`, stepOf(p, "c05").Wait)
+	assert.Equal(t, `the partition "Partition 1 - 2" comes first; clusters of it that are not up to date and ready: 2, of at most 1`, stepOf(p, "c05").Wait)
 	assert.Equal(t, []fleet.PartitionStatus{
 		{Name: "Partition 1 - 2", Count: 2, MaxUnavailable: 1, Unavailable: 2},
 		{Name: "Partition 3 - 4", Count: 2, MaxUnavailable: 1, Unavailable: 2},

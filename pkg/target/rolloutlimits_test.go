@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -44,7 +45,7 @@ func TestRolloutsEndWithinTheirLimits(t *testing.T) {
 		"a share":            {MaxUnavailable: share("25%")},
 		"partitions":         {MaxUnavailable: number(3), AutoPartitionThreshold: count(1), AutoPartitionSize: number(4)},
 		"strict partitions":  {AutoPartitionThreshold: count(1), AutoPartitionSize: share("10%"), MaxUnavailable: share("10%")},
-		"a canary":           {MaxUnavailable: number(5), Partitions: []fleet.Partition{{Name: "canary", ClusterName: "c07"}, {Name: "more", ClusterSelector: selecting("number", "8")}}},
+		"a canary":           {MaxUnavailable: number(5), Partitions: []fleet.Partition{{Name: "canary", ClusterName: "c07", MaxUnavailable: number(0)}, {Name: "more", ClusterSelector: selecting("number", "8")}}},
 		"few new":            {MaxNew: count(2), MaxUnavailable: number(2)},
 		"several partitions": {AutoPartitionThreshold: count(1), AutoPartitionSize: number(5), MaxUnavailable: number(2), MaxUnavailablePartitions: number(2)},
 	} {
@@ -102,7 +103,7 @@ func TestAPartitionHasALimitOfItsOwn(t *testing.T) {
 		{Name: "careful", ClusterSelector: selecting(), MaxUnavailable: number(2)},
 	}}), fleetOf(6))
 	assert.Equal(t, 2, with(p, promoted))
-	assert.Equal(t, `2 clusters of the partition "careful" are unavailable, of at most 2`, p.Wait)
+	assert.Equal(t, `unavailable clusters of the partition "careful": 2, of at most 2`, p.Wait)
 }
 
 func TestAPausedClusterDoesNotHoldItsPartitionUp(t *testing.T) {
@@ -112,4 +113,30 @@ func TestAPausedClusterDoesNotHoldItsPartitionUp(t *testing.T) {
 	assert.True(t, stepOf(plan(t, b, placements), "c01").Promote)
 	placements[0].Deployment.Status.Ready = false
 	assert.False(t, stepOf(plan(t, b, placements), "c01").Promote, "unless it does not work")
+}
+
+// One cluster can go first, alone, and hold the others back until it is well.
+func TestACanaryGoesFirst(t *testing.T) {
+	b := rolling(fleet.RolloutStrategy{Partitions: []fleet.Partition{{Name: "canary", ClusterSelector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "number", Operator: "In", Values: []string{"1", "2"}}},
+	}, MaxUnavailable: number(0)}}})
+	placements := fleetOf(4)
+	p := plan(t, b, placements)
+	assert.Equal(t, 1, with(p, promoted), "one by one")
+	assert.True(t, stepOf(p, "c01").Promote)
+	assert.False(t, stepOf(p, "c00").Stage)
+
+	placements[1].Deployment = running(newID, true)
+	p = plan(t, b, placements)
+	assert.True(t, stepOf(p, "c02").Promote)
+	assert.False(t, stepOf(p, "c00").Stage)
+
+	placements[2].Deployment = running(newID, false)
+	p = plan(t, b, placements)
+	assert.False(t, stepOf(p, "c00").Stage)
+	assert.Equal(t, `the partition "canary" comes first; clusters of it that are not up to date and ready: 1, of at most 0`, p.Wait)
+
+	placements[2].Deployment = running(newID, true)
+	p = plan(t, b, placements)
+	assert.Equal(t, 2, with(p, promoted))
 }
