@@ -54,6 +54,7 @@ type handler struct {
 	secrets     *kube.Recent[*corev1.Secret]
 	manifests   *cache.LRUExpireCache
 	slots       chan struct{}
+	waker       *kube.Waker
 	// sizes is how many clusters each bundle had when it was looked at last.
 	sizes sync.Map
 }
@@ -65,6 +66,7 @@ func newHandler(deps Deps) *handler {
 		secrets:     kube.NewRecentOf[*corev1.Secret](remembered),
 		manifests:   cache.NewLRUExpireCache(rememberedIDs),
 		slots:       make(chan struct{}, maxWrites),
+		waker:       kube.NewWaker(deps.Bundles.EnqueueAfter),
 	}
 }
 
@@ -77,6 +79,7 @@ func Register(ctx context.Context, deps Deps) {
 }
 
 func (h *handler) onChange(key string, bundle *fleet.Bundle) (*fleet.Bundle, error) {
+	h.waker.Started()
 	if bundle == nil {
 		return nil, h.bury(key)
 	}

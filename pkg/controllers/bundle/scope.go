@@ -62,7 +62,7 @@ func (h *handler) wakeBundlesOf(c *fleet.Cluster) {
 	}
 	for _, bd := range deployments {
 		if namespace, name := bundleOf(bd); namespace != "" {
-			h.Bundles.EnqueueAfter(namespace, name, soon)
+			h.waker.Wake(namespace, name, soon)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (h *handler) wakeIndexed(index, key string) {
 		return
 	}
 	for _, b := range bundles {
-		h.Bundles.EnqueueAfter(b.Namespace, b.Name, soon)
+		h.waker.Wake(b.Namespace, b.Name, soon)
 	}
 }
 
@@ -120,7 +120,7 @@ func (h *handler) wakeMapped(m *fleet.BundleNamespaceMapping) {
 	}
 	for _, b := range bundles {
 		if selects(m.BundleSelector, b.Labels) {
-			h.Bundles.EnqueueAfter(b.Namespace, b.Name, soon)
+			h.waker.Wake(b.Namespace, b.Name, soon)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 		} else {
 			h.deployments.Seen(now)
 		}
-		h.Bundles.EnqueueAfter(namespace, name, delay)
+		h.waker.Wake(namespace, name, delay)
 	}
 }
 
@@ -105,7 +105,7 @@ func (h *handler) onRestriction(before, now *fleet.GitRepoRestriction) {
 	}
 	for _, b := range bundles {
 		if b.Labels[fleet.RepoLabel] != "" {
-			h.Bundles.EnqueueAfter(b.Namespace, b.Name, soon)
+			h.waker.Wake(b.Namespace, b.Name, soon)
 		}
 	}
 }
@@ -136,10 +136,10 @@ func (h *handler) onSecret(before, now *corev1.Secret) {
 	}
 	switch secret.Type {
 	case fleet.SecretTypeBundleValues:
-		h.Bundles.EnqueueAfter(secret.Namespace, secret.Name, 0)
+		h.waker.Wake(secret.Namespace, secret.Name, 0)
 	case fleet.SecretTypeBundleDeploymentOptions:
 		if namespace := secret.Labels[fleet.BundleNamespaceLabel]; namespace != "" {
-			h.Bundles.EnqueueAfter(namespace, secret.Name, h.unhurried(namespace, secret.Name))
+			h.waker.Wake(namespace, secret.Name, h.unhurried(namespace, secret.Name))
 		}
 	}
 	h.wakeCopies("Secret", secret.Namespace, secret.Name)
@@ -156,6 +156,6 @@ func (h *handler) onContent(before, now *fleet.Content) {
 	}
 	for _, bd := range needed {
 		namespace, name := bundleOf(bd)
-		h.Bundles.EnqueueAfter(namespace, name, soon)
+		h.waker.Wake(namespace, name, soon)
 	}
 }

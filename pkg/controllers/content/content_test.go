@@ -33,7 +33,7 @@ func newWorld(t *testing.T) *world {
 		deployments: controllertest.New[*fleet.BundleDeployment, *fleet.BundleDeploymentList](group, "bundledeployments"),
 		clock:       clocktesting.NewFakePassiveClock(start.Add(time.Minute)),
 	}
-	w.h = &handler{Deps{Contents: w.contents, Deployments: w.deployments, Clock: w.clock}}
+	w.h = newHandler(Deps{Contents: w.contents, Deployments: w.deployments, Clock: w.clock})
 	w.h.addIndexers()
 	w.contents.Add(&fleet.Content{
 		ObjectMeta: metav1.ObjectMeta{Name: "s-a", CreationTimestamp: metav1.NewTime(start)}, SHA256Sum: "a", Content: []byte("x"),

@@ -35,11 +35,17 @@ type Deps struct {
 
 type handler struct {
 	Deps
+	waker *kube.Waker
+}
+
+func newHandler(deps Deps) *handler {
+	enqueue := func(_, name string, d time.Duration) { deps.Contents.EnqueueAfter(name, d) }
+	return &handler{Deps: deps, waker: kube.NewWaker(enqueue)}
 }
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
-	h := &handler{Deps: deps}
+	h := newHandler(deps)
 	h.addIndexers()
 	deps.Contents.OnChange(ctx, handlerName, h.onChange)
 	kube.WatchChanges(ctx, handlerName, h.onDeployment, deps.Deployments)
@@ -70,12 +76,13 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 	}
 	for name, difference := range changed {
 		if difference != 0 {
-			h.Contents.EnqueueAfter(name, settle)
+			h.waker.Wake("", name, settle)
 		}
 	}
 }
 
 func (h *handler) onChange(name string, c *fleet.Content) (*fleet.Content, error) {
+	h.waker.Started()
 	if c == nil {
 		return nil, nil
 	}
