@@ -287,13 +287,11 @@ func TestOnlyWhatHasAnEffectIsShown(t *testing.T) {
 func TestManyObjectsTakeLittleMemory(t *testing.T) {
 	const bundles, each = 50, 40
 	b := newBed(t)
+	one := configMaps(t, "one").Objects[0]
 	release := func(bundle int) Wanted {
 		wanted := Wanted{Release: "r", Hash: fmt.Sprint(bundle), Namespace: "default"}
 		for i := range each {
-			obj := configMaps(t, "one").Objects[0]
-			if wanted.Objects != nil {
-				obj = wanted.Objects[0].DeepCopy()
-			}
+			obj := one.DeepCopy()
 			obj.SetName(fmt.Sprintf("b%d-%d", bundle, i))
 			wanted.Objects = append(wanted.Objects, obj)
 		}
