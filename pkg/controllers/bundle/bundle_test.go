@@ -76,6 +76,38 @@ func TestHowMuchIsWritten(t *testing.T) {
 	}
 }
 
+// Each write of the status is one of the whole Bundle. While agents report one after the other, it rests between two.
+func TestTheStatusOfABundleUnderWayRests(t *testing.T) {
+	w := newWorld(t)
+	for i := range 3 {
+		w.addCluster(fmt.Sprint(i), prod)
+	}
+	w.bundles.Add(newBundle())
+	w.mustLook()
+	w.takeCalls()
+	report := func(i int) {
+		bd := w.deployment(fmt.Sprint(i)).DeepCopy()
+		bd.Status.AppliedDeploymentID, bd.Status.Ready, bd.Status.NonModified = bd.Spec.DeploymentID, true, true
+		w.deployments.Add(bd)
+	}
+	report(0)
+	w.mustLook()
+	assert.Empty(t, w.takeCalls())
+	after, ok := w.bundles.After(workspace, app)
+	require.True(t, ok, "it is not forgotten")
+	assert.Equal(t, statusPause, after)
+	w.clock.SetTime(now.Add(statusPause))
+	w.mustLook()
+	assert.Equal(t, "1/3", w.status().Display.ReadyClusters)
+
+	report(1)
+	w.mustLook()
+	assert.Equal(t, "1/3", w.status().Display.ReadyClusters)
+	report(2)
+	w.mustLook()
+	assert.Equal(t, "3/3", w.status().Display.ReadyClusters, "that it is ready is said at once")
+}
+
 func TestContentThenSecretThenDeployment(t *testing.T) {
 	w := newWorld(t)
 	w.addCluster("a", prod)

@@ -57,6 +57,8 @@ type handler struct {
 	waker       *kube.Waker
 	// sizes is how many clusters each bundle had when it was looked at last.
 	sizes sync.Map
+	// reported is when the status of each bundle was written last.
+	reported sync.Map
 }
 
 func newHandler(deps Deps) *handler {

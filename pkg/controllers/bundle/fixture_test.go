@@ -31,6 +31,7 @@ var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 type world struct {
 	t            *testing.T
 	h            *handler
+	clock        *clocktesting.FakePassiveClock
 	bundles      *controllertest.Controller[*fleet.Bundle, *fleet.BundleList]
 	deployments  *controllertest.Controller[*fleet.BundleDeployment, *fleet.BundleDeploymentList]
 	contents     *controllertest.ClusterController[*fleet.Content, *fleet.ContentList]
@@ -53,6 +54,7 @@ const group = "fleet.cattle.io"
 func newWorld(t *testing.T) *world {
 	w := &world{
 		t:            t,
+		clock:        clocktesting.NewFakePassiveClock(now),
 		bundles:      controllertest.New[*fleet.Bundle, *fleet.BundleList](group, "bundles"),
 		deployments:  controllertest.New[*fleet.BundleDeployment, *fleet.BundleDeploymentList](group, "bundledeployments"),
 		contents:     controllertest.NewCluster[*fleet.Content, *fleet.ContentList](group, "contents"),
@@ -71,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	w.h = newHandler(Deps{
 		Bundles: w.bundles, Deployments: w.deployments, Contents: w.contents, Clusters: w.clusters, Groups: w.groups,
 		Mappings: w.mappings, Restrictions: w.restrictions, Namespaces: w.namespaces, Secrets: w.secrets,
-		ConfigMaps: w.configMaps, Sources: sources{w.configMaps}, Clock: clocktesting.NewFakePassiveClock(now),
+		ConfigMaps: w.configMaps, Sources: sources{w.configMaps}, Clock: w.clock,
 	})
 	w.h.addIndexers()
 	return w

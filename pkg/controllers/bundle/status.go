@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,20 +17,45 @@ import (
 	"github.com/rancher/fleet/pkg/summary"
 )
 
+// statusPause is how long a bundle that is under way rests between two writes of its status. That it is ready is said at
+// once.
+const statusPause = 2 * time.Second
+
 // report writes how far the bundle is, if anything of that is new.
 func (h *handler) report(in *input, out outcome, res resources) error {
+	bundle := in.bundle
 	want := statusOf(in, out)
 	ready, text := summary.ReadyCondition(want.Summary, "Cluster")
-	return h.writeStatus(in.bundle, func(status *fleet.BundleStatus) {
+	mutate := func(status *fleet.BundleStatus) {
 		want.Conditions, want.OCIReference = status.Conditions, status.OCIReference
-		want.ObservedGeneration, want.ResourcesSHA256Sum = in.bundle.Generation, res.sum
+		want.ObservedGeneration, want.ResourcesSHA256Sum = bundle.Generation, res.sum
 		*status = *want.DeepCopy()
 		if ready {
 			h.setReady(status, metav1.ConditionTrue, "", "")
 		} else {
 			h.setReady(status, metav1.ConditionFalse, "", text)
 		}
-	})
+	}
+	changed := bundle.Status.DeepCopy()
+	mutate(changed)
+	if equality.Semantic.DeepEqual(bundle.Status, *changed) {
+		return nil
+	}
+	if left := h.pause(bundle); left > 0 && !ready && bundle.Status.ObservedGeneration == bundle.Generation {
+		h.Bundles.EnqueueAfter(bundle.Namespace, bundle.Name, left)
+		return nil
+	}
+	return h.writeStatus(bundle, mutate)
+}
+
+// pause is how long the status of a bundle is still to rest.
+func (h *handler) pause(bundle *fleet.Bundle) time.Duration {
+	last, _ := h.reported.Load(bundle.Namespace + "/" + bundle.Name)
+	at, ok := last.(time.Time)
+	if !ok {
+		return 0
+	}
+	return statusPause - h.Clock.Now().Sub(at)
 }
 
 func (h *handler) setReady(status *fleet.BundleStatus, value metav1.ConditionStatus, reason, text string) {
@@ -37,6 +64,7 @@ func (h *handler) setReady(status *fleet.BundleStatus, value metav1.ConditionSta
 
 func (h *handler) writeStatus(bundle *fleet.Bundle, mutate func(*fleet.BundleStatus)) error {
 	_, err := kube.UpdateStatus(h.Bundles, bundle.Namespace, bundle.Name, func(b *fleet.Bundle) *fleet.BundleStatus { return &b.Status }, mutate)
+	h.reported.Store(bundle.Namespace+"/"+bundle.Name, h.Clock.Now())
 	return err
 }
 

@@ -77,6 +77,19 @@ func TestAContentThatNobodyNeedsAnyMoreIsDeleted(t *testing.T) {
 	assert.Nil(t, w.look())
 }
 
+// One that was needed for so short a time that nobody counted goes as well.
+func TestAContentThatWasNeededForAMomentIsDeleted(t *testing.T) {
+	w := newWorld(t)
+	w.clock.SetTime(start.Add(time.Second))
+	bd := needing("1", "s-a", "s-a")
+	w.deployments.Add(bd)
+	w.h.onDeployment(nil, bd)
+	w.look()
+	w.deployments.Remove("1", "app")
+	w.h.onDeployment(bd, nil)
+	assert.Nil(t, w.look())
+}
+
 // The version that runs is needed as much as the one that is staged.
 func TestTheContentOfTheRunningVersionStays(t *testing.T) {
 	w := newWorld(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +37,8 @@ type Deps struct {
 type handler struct {
 	Deps
 	waker *kube.Waker
+	// used are the Contents that somebody was seen to need, counted or not.
+	used sync.Map
 }
 
 func newHandler(deps Deps) *handler {
@@ -73,6 +76,7 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 	}
 	for _, name := range needs(now) {
 		changed[name]++
+		h.used.Store(name, true)
 	}
 	for name, difference := range changed {
 		if difference != 0 {
@@ -84,13 +88,15 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 func (h *handler) onChange(name string, c *fleet.Content) (*fleet.Content, error) {
 	h.waker.Started()
 	if c == nil {
+		h.used.Delete(name)
 		return nil, nil
 	}
 	needed, err := h.Deployments.Cache().GetByIndex(deploymentsByContent, name)
 	if err != nil {
 		return c, fmt.Errorf("content %s: counting its deployments: %w", name, err)
 	}
-	d := decide(c, len(needed), h.Clock.Now())
+	_, used := h.used.Load(name)
+	d := decide(c, len(needed), used, h.Clock.Now())
 	if err := h.apply(c, d); err != nil {
 		return c, fmt.Errorf("content %s: %w", name, err)
 	}

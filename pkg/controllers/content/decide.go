@@ -20,7 +20,8 @@ type decision struct {
 	lookAgain time.Duration
 }
 
-func decide(c *fleet.Content, references int, now time.Time) decision {
+// decide counts references; used says that there was one, even if it was never counted.
+func decide(c *fleet.Content, references int, used bool, now time.Time) decision {
 	age := now.Sub(c.CreationTimestamp.Time)
 	switch {
 	case c.DeletionTimestamp != nil:
@@ -31,7 +32,7 @@ func decide(c *fleet.Content, references int, now time.Time) decision {
 		return decision{count: &references}
 	case references > 0:
 		return decision{}
-	case c.Status.ReferenceCount > 0:
+	case c.Status.ReferenceCount > 0 || used:
 		return decision{remove: true}
 	}
 	if age < unused {
