@@ -117,7 +117,7 @@ func (k *kindWatch) found(at place, now seen) {
 			continue
 		}
 		ours := now.hash.Value() == b.hash
-		if was := known && before.hash.Value() == b.hash; b.kinds[k.kind] && (ours != was || ours && now.kept != before.kept) {
+		if was := known && before.hash.Value() == b.hash; b.left[key] && (ours != was || ours && now.kept != before.kept) {
 			k.all.news.add(b.name, true)
 		}
 	}
@@ -133,7 +133,7 @@ func (k *kindWatch) lost(at place) {
 			if !finding.known || finding.version != "" {
 				k.all.stale(b, key, true)
 			}
-		} else if known && before.hash.Value() == b.hash && b.kinds[k.kind] {
+		} else if known && before.hash.Value() == b.hash && b.left[key] {
 			k.all.news.add(b.name, true)
 		}
 	}

@@ -45,6 +45,8 @@ type bundle struct {
 	basis string
 	keys  map[Key]finding
 	kinds map[schema.GroupKind]bool
+	// left are the objects that the revision before had, and this one has not.
+	left map[Key]bool
 }
 
 // finding is what was found of a wanted object when it was read last.
@@ -91,8 +93,12 @@ func (w *Watches) track(name string, plan *Plan, basis string) *bundle {
 		b.keys[key] = finding{}
 		kinds[key.groupKind()] = true
 	}
+	b.left = map[Key]bool{}
 	for key := range plan.previous {
 		kinds[key.groupKind()] = true
+		if _, wanted := plan.objects[key]; !wanted {
+			b.left[key] = true
+		}
 	}
 	before := b.kinds
 	b.kinds = kinds
