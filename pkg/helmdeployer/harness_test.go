@@ -42,6 +42,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	kinds := append(kubetest.HubKinds(),
+		served("", "v1", "Service", "services", true),
 		served("example.com", "v1", "Widget", "widgets", true),
 		served("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false),
 	)

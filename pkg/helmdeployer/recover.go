@@ -71,11 +71,7 @@ func (op *operation) findStrays(revisions []*release.Release) error {
 		if err != nil {
 			return fmt.Errorf("release %s/%s, revision %d: %w", op.namespace, op.name, revision.Version, err)
 		}
-		for _, info := range infos {
-			if !op.client.Strays.Contains(info) {
-				op.client.Strays.Append(info)
-			}
-		}
+		op.client.Strays = append(op.client.Strays, infos...)
 	}
 	return nil
 }

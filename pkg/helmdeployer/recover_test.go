@@ -13,6 +13,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/helmdeployer/history"
@@ -83,6 +84,34 @@ func TestTheNextAgentCompletesWhatADeadOneBegan(t *testing.T) {
 				assert.True(t, strings.HasSuffix(got.ID, ":"+strings.Fields(states[len(states)-1])[0]))
 			}
 		})
+	}
+}
+
+// What a dead agent set in an object is taken away as what the release had: a port stands beside no other.
+func TestWhatADeadAgentSetDoesNotStay(t *testing.T) {
+	service := func(port string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: " + port + "}]}\n"
+	}
+	sized := func(field string) string {
+		return "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {" + field + ": set}\n"
+	}
+	for point := int64(0); ; point++ {
+		w := newWorld(t)
+		_, err := w.deployer().Deploy(t.Context(), raw("app", service("80"), sized("first")))
+		require.NoError(t, err)
+		died := w.dies(point)
+		_, err = w.deployer().Deploy(t.Context(), raw("app", service("81"), sized("second")))
+		if !died() {
+			require.NoError(t, err)
+			return
+		}
+		w.breaks(nil)
+		_, err = w.deployer().Deploy(t.Context(), raw("app", service("82"), sized("third")))
+		require.NoError(t, err)
+		ports, _, err := unstructured.NestedSlice(w.Object("Service", appNamespace, "s").Object, "spec", "ports")
+		require.NoError(t, err)
+		assert.Len(t, ports, 1, "died after %d writes", point)
+		assert.Equal(t, map[string]any{"third": "set"}, w.Object("Widget", appNamespace, "w").Object["spec"], "died after %d writes", point)
 	}
 }
 

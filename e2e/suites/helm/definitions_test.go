@@ -80,8 +80,8 @@ func TestAKindThatIsGoneStopsNoUpgrade(t *testing.T) {
 	b.deploy(b.bundle("definition", definition(group, version("v1", "true"))))
 	b.deploy(b.bundle("object", widget(group, "v1", "a"), configMap("c", "x")))
 	require.NoError(t, b.Dynamic.Resource(definitions).Delete(b.ctx(), "widgets."+group, metav1.DeleteOptions{}))
-	b.deployEventually(b.bundle("object", configMap("c", "y")))
-	assert.Equal(t, "y", b.value("c"))
+	b.deployEventually(b.bundle("object", configMap("c", "two")))
+	assert.Equal(t, "two", b.value("c"))
 	require.NoError(t, b.Uninstall(b.ctx(), "object"))
 }
 

@@ -57,7 +57,7 @@ func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force b
 	}
 	definitions := target.Filter(isDefinition)
 	if len(definitions) > 0 {
-		if err := c.apply(total, original.Intersect(definitions), definitions, force); err != nil {
+		if err := c.apply(total, c.basis(original, definitions), definitions, force); err != nil {
 			return total, err
 		}
 		if err := c.established(definitions); err != nil {
@@ -65,13 +65,7 @@ func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force b
 		}
 	}
 	rest := target.Difference(definitions)
-	kept := original.Intersect(rest)
-	for _, stray := range c.Strays.Intersect(rest) {
-		if !kept.Contains(stray) {
-			kept.Append(stray)
-		}
-	}
-	if err := c.apply(total, kept, rest, force); err != nil {
+	if err := c.apply(total, c.basis(original, rest), rest, force); err != nil {
 		return total, err
 	}
 	return total, c.prune(total, original, target)

@@ -34,7 +34,8 @@ type Client struct {
 	release  Release
 	// defined are the kinds that the bundle itself defines.
 	defined map[schema.GroupVersionKind]render.Kind
-	// Strays are objects of earlier attempts that the release does not know of; they are removed with what it had.
+	// Strays are objects as attempts wanted them that failed since the last good revision, oldest first. Nobody knows how
+	// far those came: what they may have made or set is removed with what the release had.
 	Strays kube.ResourceList
 	// Recreate lets objects be removed and made again that cannot be changed.
 	Recreate bool
