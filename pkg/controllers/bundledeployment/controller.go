@@ -24,7 +24,7 @@ const (
 	// itself, and others write several times within a moment.
 	quiet = time.Second
 	// unheard is how long an agent that has said nothing yet has to say something first.
-	unheard = 10 * time.Second
+	unheard = time.Minute
 )
 
 // Deps is what this controller works with.
