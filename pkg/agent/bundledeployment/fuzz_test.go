@@ -10,7 +10,7 @@ import (
 )
 
 // Values of a Secret are read whatever they are: they are an object, none, or an error that repeats nothing of them.
-func FuzzValuesOfASecret(f *testing.F) {
+func FuzzReadValues(f *testing.F) {
 	for _, seed := range []string{`{"a":{"b":[1,2.5,"x",null]}}`, `null`, ``, `[]`, `"text"`, `{"a":`, `{"a":1e999}`, strings.Repeat(`{"a":`, 100), "\xff\xfe"} {
 		f.Add([]byte(seed), []byte(seed), true)
 		f.Add([]byte(seed), []byte(nil), false)

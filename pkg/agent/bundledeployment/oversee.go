@@ -113,7 +113,7 @@ func (p *pass) amend(ctx context.Context, found drift.Result) error {
 		p.again(p.bd.Name, wait)
 		return nil
 	}
-	p.log.WithField("first", found.ModifiedStatus[:min(len(found.ModifiedStatus), 1)]).Infof("Others changed the release, it is %s", how)
+	p.log.WithField("objects", namesOf(found.ModifiedStatus)).Infof("Others changed the release, it is %s", how)
 	var err error
 	if how == deployAgain {
 		err = p.failed(p.deploy(ctx))
@@ -125,6 +125,15 @@ func (p *pass) amend(ctx context.Context, found drift.Result) error {
 	}
 	_, err = p.judge(ctx)
 	return err
+}
+
+// namesOf are objects without what was changed of them, which may be a secret.
+func namesOf(modified []fleet.ModifiedStatus) []string {
+	var out []string
+	for _, object := range modified {
+		out = append(out, strings.ToLower(object.Kind)+" "+object.Namespace+"/"+object.Name)
+	}
+	return out
 }
 
 // correct applies what is deployed once more.
