@@ -35,7 +35,8 @@ type operation struct {
 }
 
 // Deploy installs or upgrades the release of a bundle. A release that was interrupted, by whatever, is upgraded; nothing is
-// uninstalled for that. An error together with a release says that the bundle was applied and something after that failed.
+// uninstalled for that. An error together with a release says that the bundle was applied and its namespace could not be
+// given its labels.
 //
 // Nothing is changed before the bundle is rendered and all of its kinds are known: what fails until then leaves the cluster
 // as it was. It is rendered once.
@@ -60,12 +61,17 @@ func (d *Deployer) Deploy(ctx context.Context, job Job) (Release, error) {
 	if err != nil {
 		return result, err
 	}
-	errs := []error{op.markNamespace()}
+	marked := op.markNamespace()
 	end()
+	var errs []error
 	for _, other := range op.others {
 		errs = append(errs, d.leave(ctx, job, other))
 	}
-	return result, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		// Without a release in the answer the status names the old one, and the next attempt looks for it again.
+		return Release{}, errors.Join(err, marked)
+	}
+	return result, marked
 }
 
 // prepare gathers what the operation needs.
