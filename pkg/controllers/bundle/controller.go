@@ -55,6 +55,8 @@ type handler struct {
 	manifests   *cache.LRUExpireCache
 	slots       chan struct{}
 	waker       *kube.Waker
+	// settled is, by the UID of each deployment, what it was last found to be in order for.
+	settled sync.Map
 	// sizes is how many clusters each bundle had when it was looked at last.
 	sizes sync.Map
 	// reported is when the status of each bundle was written last.

@@ -75,6 +75,10 @@ func decideOne(in *input, t target.Target, step target.Step, p *place) (change, 
 	if p.deployment == nil && !step.Create {
 		return change{}, false, nil
 	}
+	seen := seenAs(in, t, step, p)
+	if seen == p.settled {
+		return change{}, false, nil
+	}
 	build := deployment.Input{
 		Bundle: in.bundle, Target: t, Step: step, Namespace: p.namespace, Content: in.content, Existing: p.deployment,
 		Copies: p.copies.generation(),
@@ -92,5 +96,9 @@ func decideOne(in *input, t target.Target, step target.Step, p *place) (change, 
 	c.write = c.create || !deployment.Same(p.deployment, out.Deployment)
 	c.secret = out.Secret != nil && (p.secret == nil || !deployment.SameSecret(p.secret, out.Secret))
 	c.drop = out.Secret == nil && !out.Waiting && p.secret != nil
-	return c, c.write || c.secret || c.drop || p.copies.due, nil
+	needed := c.write || c.secret || c.drop || p.copies.due
+	if !needed && !out.Waiting {
+		p.settled = seen
+	}
+	return c, needed, nil
 }

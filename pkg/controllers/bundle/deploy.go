@@ -63,6 +63,7 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	if err != nil {
 		return err
 	}
+	h.remember(in)
 	out.retry = errors.Join(out.retry, h.prune(in))
 	if err := h.report(in, out, res); err != nil {
 		return errors.Join(err, out.retry)

@@ -26,6 +26,8 @@ type input struct {
 	// existing are all deployments of the bundle, places what there is at each target.
 	existing []*fleet.BundleDeployment
 	places   map[types.NamespacedName]*place
+	// labels are the bundle's, in one text.
+	labels string
 }
 
 // place is where a target's deployment is, or will be.
@@ -37,10 +39,15 @@ type place struct {
 	secret     *corev1.Secret
 	// copies are what is copied to the cluster.
 	copies copies
+	// settled is what the deployment was last found to be in order for.
+	settled settled
 }
 
 func (h *handler) observe(bundle *fleet.Bundle, res resources) (*input, error) {
-	in := &input{bundle: bundle, manifest: res.id, content: res.content, places: map[types.NamespacedName]*place{}}
+	in := &input{
+		bundle: bundle, manifest: res.id, content: res.content, places: map[types.NamespacedName]*place{},
+		labels: labels.FormatLabels(bundle.Labels),
+	}
 	if err := h.observeFacts(in); err != nil {
 		return nil, err
 	}
@@ -221,6 +228,9 @@ func (h *handler) place(bundle *fleet.Bundle, c *fleet.Cluster, deployments map[
 	}
 	if bd := p.deployment; bd != nil && bd.DeletionTimestamp != nil {
 		p.blocked = "an earlier deployment is still being removed"
+	}
+	if p.deployment != nil {
+		p.settled = h.settledAs(p.deployment.UID)
 	}
 	p.secret, err = h.valuesOf(p.namespace, bundle.Name, p.deployment)
 	return p, err

@@ -53,6 +53,7 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 		delay := h.unhurried(namespace, name)
 		if now == nil {
 			h.deployments.Deleted(bd.UID)
+			h.settled.Delete(bd.UID)
 			delay = soon
 		} else {
 			h.deployments.Seen(now)
