@@ -40,6 +40,7 @@ func newBed(t *testing.T, clusters int) *bed {
 	t.Helper()
 	s, err := stage.NewForSuite(lab.New(t, lab.WithAudit()))
 	require.NoError(t, err)
+	s.Env = stage.Election(2*time.Minute, 100*time.Second, 2*time.Second) // a busy machine is not to cost the hub its lead
 	s.EndWithTest(t)
 	ctx := t.Context()
 	require.NoError(t, s.InstallHub(ctx, map[string]any{"bootstrap": map[string]any{"enabled": false}}))
