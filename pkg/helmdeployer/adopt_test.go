@@ -18,13 +18,14 @@ func TestTheAgentsBundleAdoptsWhatTheImportApplied(t *testing.T) {
 	w := newWorld(t)
 	applied := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: agentNamespace, Name: "fleet-agent", UID: "first",
+			Namespace: agentNamespace, Name: "fleet-agent",
 			Labels:      map[string]string{"objectset.rio.cattle.io/hash": names.ObjectSetHash("fleet-agent-bootstrap", "", "", "")},
 			Annotations: map[string]string{"objectset.rio.cattle.io/id": "fleet-agent-bootstrap", "objectset.rio.cattle.io/applied": "x"},
 		},
 		Data: map[string]string{"key": "imported"},
 	}
 	w.put(applied)
+	imported := w.Object("ConfigMap", agentNamespace, "fleet-agent").GetUID()
 	job := raw("fleet-agent-c1", configMap("fleet-agent", "bundled"))
 	job.Agent, job.Options.DefaultNamespace = true, agentNamespace
 	job.Options.Helm = &fleet.HelmOptions{TimeoutSeconds: 600, Atomic: true}
@@ -33,7 +34,7 @@ func TestTheAgentsBundleAdoptsWhatTheImportApplied(t *testing.T) {
 	require.NoError(t, err)
 	live := w.Object("ConfigMap", agentNamespace, "fleet-agent")
 	assert.Equal(t, map[string]any{"key": "bundled"}, live.Object["data"])
-	assert.Equal(t, "first", string(live.GetUID()))
+	assert.Equal(t, imported, live.GetUID())
 	assert.Equal(t, applied.Labels["objectset.rio.cattle.io/hash"], live.GetLabels()["objectset.rio.cattle.io/hash"])
 	assert.Equal(t, "fleet-agent-c1", live.GetAnnotations()["meta.helm.sh/release-name"])
 
