@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,10 +17,11 @@ const (
 	etcd              = "etcd"
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
+	podRunner         = "pods"
 )
 
 // endOrder: an API server without etcd hangs on SIGTERM, a controller manager without API server logs errors.
-var endOrder = []string{controllerManager, apiServer, etcd}
+var endOrder = []string{podRunner, controllerManager, apiServer, etcd}
 
 func (c *ControlPlane) startAll(ctx context.Context, manager bool) error {
 	if err := c.startEtcd(ctx); err != nil {
@@ -31,7 +33,10 @@ func (c *ControlPlane) startAll(ctx context.Context, manager bool) error {
 	if !manager {
 		return nil
 	}
-	return c.startControllerManager(ctx)
+	if err := c.startControllerManager(ctx); err != nil {
+		return err
+	}
+	return c.startPodRunner(ctx)
 }
 
 func (c *ControlPlane) startEtcd(ctx context.Context) error {
@@ -118,6 +123,18 @@ func (c *ControlPlane) startControllerManager(ctx context.Context) error {
 	return c.await(ctx, controllerManager, "is healthy and has made the default service account", c.managerReady())
 }
 
+// startPodRunner starts what looks after Pods, if there is such a program.
+func (c *ControlPlane) startPodRunner(ctx context.Context) error {
+	if len(c.state.Pods) == 0 {
+		return nil
+	}
+	spec := proc.Spec{Name: podRunner, Path: c.state.Pods[0], Args: append(slices.Clone(c.state.Pods[1:]), c.Dir, c.Kubeconfig())}
+	if err := c.start(ctx, spec); err != nil {
+		return err
+	}
+	return c.await(ctx, podRunner, "has made a Node that is Ready", c.nodeReady())
+}
+
 // start runs a component and records it before anything can go wrong with it.
 func (c *ControlPlane) start(ctx context.Context, spec proc.Spec) error {
 	if c.runs(spec.Name) {
@@ -159,10 +176,14 @@ func (c *ControlPlane) end(ctx context.Context, component string) error {
 // graceOf is how long a component may take to end. An API server waits a minute for open watches, which is of no use here:
 // it keeps no state, so it may be killed early.
 func graceOf(component string) time.Duration {
-	if component == apiServer {
+	switch component {
+	case apiServer:
 		return 3 * time.Second
+	case podRunner:
+		return 45 * time.Second // it ends its Pods' processes before
+	default:
+		return 15 * time.Second
 	}
-	return 15 * time.Second
 }
 
 // endProcesses ends what is left of a control plane by its record alone.

@@ -79,7 +79,7 @@ func prepare(ctx context.Context, dir string, options Options, binaries Binaries
 	switch {
 	case err == nil && old.Version != options.Version:
 		return nil, false, fmt.Errorf("%s exists with Kubernetes %s, not %s: take it down first (scripts/lab down %s)", old.Name, old.Version, options.Version, old.Name)
-	case err == nil && len(old.running(dir)) == len(endOrder):
+	case err == nil && len(old.running(dir)) == old.components() && len(old.Pods) >= len(options.Pods):
 		c, err := Open(dir)
 		return c, true, err
 	case err == nil:
@@ -101,6 +101,7 @@ func prepare(ctx context.Context, dir string, options Options, binaries Binaries
 			Name: options.Name, Version: options.Version, Slot: s.number, Detached: options.Detached, Audit: options.Audit,
 			StartedBy: options.StartedBy, Created: time.Now().UTC(), Binaries: binaries, Processes: map[string]proc.Identity{},
 			APIServerArgs: options.APIServerArgs, ControllerManagerArgs: options.ControllerManagerArgs,
+			Pods: options.Pods,
 		},
 	}
 	c.state.URL = c.URL

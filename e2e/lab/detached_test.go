@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -178,9 +179,10 @@ func pidsOf(t *testing.T, c *ControlPlane) []int {
 	s, err := readState(c.Dir)
 	require.NoError(t, err)
 	var pids []int
-	for _, component := range endOrder {
-		pids = append(pids, s.Processes[component].PID)
+	for _, component := range s.Processes {
+		pids = append(pids, component.PID)
 	}
+	slices.Sort(pids)
 	return pids
 }
 

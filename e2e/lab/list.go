@@ -23,10 +23,12 @@ type Status struct {
 	Detached bool
 	// Running are the names of the components whose processes live.
 	Running []string
+
+	components int
 }
 
-// Healthy says whether all three components run.
-func (s Status) Healthy() bool { return len(s.Running) == len(endOrder) }
+// Healthy says whether all components run.
+func (s Status) Healthy() bool { return len(s.Running) == s.components }
 
 // List reads the records of all control planes in a state directory, in the order of their names.
 func List(stateDir string) ([]Status, error) {
@@ -72,7 +74,7 @@ func Lookup(stateDir, name string) (found Status, ok bool, err error) {
 	}
 	return Status{
 		Name: name, Version: s.Version, URL: s.URL, Created: s.Created, StartedBy: s.startedBy(), Detached: s.Detached,
-		Running: s.running(dir),
+		Running: s.running(dir), components: s.components(),
 	}, true, nil
 }
 

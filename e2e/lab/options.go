@@ -27,6 +27,10 @@ type Options struct {
 	ControllerManagerArgs []string
 	// WithoutControllerManager leaves the controller manager out until StartControllerManager.
 	WithoutControllerManager bool
+	// Pods is a program with its arguments that looks after the cluster's Pods, such as a stand-in for a node. It is started
+	// with two arguments more, the control plane's folder and the administrator's kubeconfig, and ended first. The control
+	// plane is up when a Node is Ready.
+	Pods []string
 	// Detached processes live on when this process ends; scripts/lab wants that. Others die with it.
 	Detached bool
 	// StartedBy says for people, and for those who clear up, whose the control plane is; ByLab if empty.

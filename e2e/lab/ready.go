@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -79,6 +80,29 @@ func (c *ControlPlane) managerReady() check {
 		}
 		_, err = client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
 		return err
+	}
+}
+
+// nodeReady wants a Node that says so since now: one of an earlier start may be there still.
+func (c *ControlPlane) nodeReady() check {
+	since := time.Now().Truncate(time.Second)
+	return func(ctx context.Context) error {
+		client, err := c.client()
+		if err != nil {
+			return err
+		}
+		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, node := range nodes.Items {
+			for _, condition := range node.Status.Conditions {
+				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && !condition.LastHeartbeatTime.Time.Before(since) {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("%d Nodes, none of them Ready since then", len(nodes.Items))
 	}
 }
 

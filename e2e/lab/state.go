@@ -26,7 +26,16 @@ type state struct {
 	Binaries              Binaries                 `json:"binaries"`
 	APIServerArgs         []string                 `json:"apiServerArgs,omitempty"`
 	ControllerManagerArgs []string                 `json:"controllerManagerArgs,omitempty"`
+	Pods                  []string                 `json:"pods,omitempty"`
 	Processes             map[string]proc.Identity `json:"processes"`
+}
+
+// components is how many processes a whole control plane has.
+func (s state) components() int {
+	if len(s.Pods) == 0 {
+		return len(endOrder) - 1
+	}
+	return len(endOrder)
 }
 
 const stateFile = "lab.json"

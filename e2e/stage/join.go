@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/node"
 	"github.com/rancher/fleet/e2e/proc"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
@@ -129,20 +130,10 @@ func (s *Stage) StartAgent(ctx context.Context, downstream *Cluster, namespace, 
 
 // podEnv is the environment that a pod of the Deployment would have.
 func podEnv(deployment *appsv1.Deployment, namespace, podName string) []string {
-	env := []string{"HOSTNAME=" + podName}
-	for _, v := range deployment.Spec.Template.Spec.Containers[0].Env {
-		value := v.Value
-		if v.ValueFrom != nil && v.ValueFrom.FieldRef != nil {
-			switch v.ValueFrom.FieldRef.FieldPath {
-			case "metadata.namespace":
-				value = namespace
-			case "metadata.name":
-				value = podName
-			}
-		}
-		env = append(env, v.Name+"="+value)
-	}
-	return env
+	template := deployment.Spec.Template
+	return node.Environment(template.Spec.Containers[0], &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: podName}, Spec: template.Spec,
+	})
 }
 
 // AwaitClusterOfClient waits for the Cluster that a client's registration made, and returns its name.

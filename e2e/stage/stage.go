@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/node"
 	"github.com/rancher/fleet/e2e/proc"
 )
 
@@ -93,6 +94,7 @@ type Stage struct {
 
 	mu        sync.Mutex
 	processes []*proc.Process
+	nodes     []*node.Node
 }
 
 // New is a stage on a control plane.
@@ -166,13 +168,17 @@ func (s *Stage) accountKubeconfig(ctx context.Context, cluster *Cluster, namespa
 func (s *Stage) Processes() []*proc.Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]*proc.Process(nil), s.processes...)
+	all := append([]*proc.Process(nil), s.processes...)
+	for _, n := range s.nodes {
+		all = append(all, n.Processes()...)
+	}
+	return all
 }
 
 // StopProcesses ends what runs, agents before the controller, and waits for it. One that does not end keeps none of the
 // others.
 func (s *Stage) StopProcesses(grace time.Duration) error {
-	var problems []error
+	problems := s.stopNodes()
 	processes := s.Processes()
 	for i := len(processes) - 1; i >= 0; i-- {
 		if p := processes[i]; p.Running() {
@@ -182,4 +188,18 @@ func (s *Stage) StopProcesses(grace time.Duration) error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// stopNodes ends the stand-ins for nodes, all at once, which would start again what is ended by itself.
+func (s *Stage) stopNodes() []error {
+	s.mu.Lock()
+	nodes := s.nodes
+	s.mu.Unlock()
+	problems := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, n := range nodes {
+		all.Go(func() { problems[i] = n.Stop() })
+	}
+	all.Wait()
+	return problems
 }

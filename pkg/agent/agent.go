@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agent/heartbeat"
@@ -54,7 +55,7 @@ func Run(ctx context.Context, o Options) error {
 	if awaitNamespace(ctx, client, o) != nil {
 		return nil
 	}
-	lead := func(ctx context.Context) error { return work(ctx, client, o, userAgent, instance, process.agent) }
+	lead := func(ctx context.Context) error { return work(ctx, cfg, client, o, userAgent, instance, process.agent) }
 	if !o.LeaderElect {
 		return lead(ctx)
 	}
@@ -85,9 +86,19 @@ func serve(ctx context.Context, serving *sync.WaitGroup, o Options, registry *pr
 }
 
 // work is what the leader does.
-func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent, instance string, counted *metrics.Metrics) error {
+func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o Options, userAgent, instance string, counted *metrics.Metrics) error {
 	recorder := newRecorder(ctx, client, o.Namespace)
 	defer recorder.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	bundles, err := startDelivery(ctx, cfg, client, o, counted)
+	if err != nil {
+		cancel()
+		return err
+	}
+	var delivering sync.WaitGroup
+	defer delivering.Wait()
+	defer cancel()
+	delivering.Go(func() { bundles.run(ctx) })
 	supervisor := register.NewSupervisor(register.Config{
 		Client:    client,
 		Namespace: o.Namespace,
@@ -100,18 +111,26 @@ func work(ctx context.Context, client kubernetes.Interface, o Options, userAgent
 		Clock:     o.Clock,
 		Metrics:   counted,
 		Work: func(ctx context.Context, session hub.Session, events register.Events) {
-			heartbeat.Run(ctx, session, heartbeat.Options{
-				Interval:        o.HeartbeatInterval,
-				CheckinInterval: o.CheckinInterval,
-				Instance:        instance,
-				Namespace:       o.Namespace,
-				Version:         o.Version,
-				Generation:      o.Generation,
-				Clock:           o.Clock,
-				Random:          rand.Float64,
-				Metrics:         counted,
-			}, heartbeat.Listener(events))
+			var both sync.WaitGroup
+			both.Go(func() { heartbeat.Run(ctx, session, beats(o, instance, counted), heartbeat.Listener(events)) })
+			both.Go(func() { bundles.attach(ctx, session, events.Refused) })
+			both.Wait()
 		},
 	})
 	return supervisor.Run(ctx)
+}
+
+// beats is how the agent tells that it lives.
+func beats(o Options, instance string, counted *metrics.Metrics) heartbeat.Options {
+	return heartbeat.Options{
+		Interval:        o.HeartbeatInterval,
+		CheckinInterval: o.CheckinInterval,
+		Instance:        instance,
+		Namespace:       o.Namespace,
+		Version:         o.Version,
+		Generation:      o.Generation,
+		Clock:           o.Clock,
+		Random:          rand.Float64,
+		Metrics:         counted,
+	}
 }

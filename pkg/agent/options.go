@@ -22,6 +22,8 @@ type Options struct {
 	Scope string
 	// CheckinInterval is that of status.agent, HeartbeatInterval that of the Lease. Zero means the default.
 	CheckinInterval, HeartbeatInterval time.Duration
+	// Workers is how many bundles are handled at once. Zero means the default.
+	Workers int
 
 	// LeaderElect may be off where it is certain that there is one process.
 	LeaderElect bool

@@ -23,7 +23,7 @@ var rules = []rule{
 	},
 	{
 		name: "pure imports", from: `^~/pkg/`, except: wired, forbid: `^[^/]+\.[^/]+/`,
-		allow:   `^(k8s\.io/api|k8s\.io/apimachinery|sigs\.k8s\.io/yaml)[/.]|^sigs\.k8s\.io/yaml$|^github\.com/rancher/wrangler/v3/pkg/(name|yaml|genericcondition)(\.|$)`,
+		allow:   `^(k8s\.io/api|k8s\.io/apimachinery|sigs\.k8s\.io/yaml)[/.]|^sigs\.k8s\.io/yaml$|^github\.com/Masterminds/sprig/v3(\.|$)|^github\.com/rancher/wrangler/v3/pkg/(name|yaml|genericcondition)(\.|$)`,
 		because: "a pure package imports the API types, apimachinery, the standard library and few libraries without a client",
 	},
 	{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rancher/fleet/pkg/agent"
 	"github.com/rancher/fleet/pkg/agentmanifest"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -57,6 +58,7 @@ func runAgent(c *cli.Context) error {
 		Kubeconfig: c.String("kubeconfig"), Context: c.String("context"),
 		Namespace: namespace, Scope: c.String("agent-scope"),
 		CheckinInterval: checkin, HeartbeatInterval: heartbeat,
+		Workers:     kindWorkers(os.Getenv)[fleet.SchemeGroupVersion.WithKind("BundleDeployment")],
 		LeaderElect: c.Bool("leader-elect"), Election: election,
 		PodName: os.Getenv(envPodName), Hostname: os.Getenv(envHostname),
 		Generation: os.Getenv(agentmanifest.EnvGeneration), Version: version.Version,

@@ -75,6 +75,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 		Hub: hub.Config, Config: p.source, Events: p.events, Names: o.Names, Disabled: o.DisableBootstrap,
 	})
 	background := registerClusters(ctx, p)
+	registerDelivery(ctx, p)
 	cleanup.Register(ctx, cleanup.Deps{
 		Clusters: hub.Fleet.Cluster(), Registrations: hub.Fleet.ClusterRegistration(), Tokens: hub.Fleet.ClusterRegistrationToken(),
 		Namespaces: hub.Core.Namespace(), Accounts: hub.Core.ServiceAccount(), Secrets: hub.Core.Secret(),

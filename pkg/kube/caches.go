@@ -97,8 +97,11 @@ func (alwaysHealthy) IsHealthy(context.Context) bool { return true }
 // slimmed drops what nobody here reads and what is often the larger half of an object, and what is larger than it may be
 // of a registration request, which strangers write.
 func slimmed(obj any) (any, error) {
-	if request, ok := obj.(*fleet.ClusterRegistration); ok {
-		registration.Slim(request)
+	switch obj := obj.(type) {
+	case *fleet.ClusterRegistration:
+		registration.Slim(obj)
+	case *fleet.Content:
+		obj.Content = nil // that it exists is all that the hub asks; its name says what is in it
 	}
 	if accessor, err := meta.Accessor(obj); err == nil {
 		accessor.SetManagedFields(nil)

@@ -33,6 +33,11 @@ func NewRecent[T metav1.Object]() *Recent[T] {
 	return &Recent[T]{versions: cache.NewLRUExpireCache(recentVersions), objects: cache.NewLRUExpireCache(recentObjects)}
 }
 
+// NewRecentOf is NewRecent for who writes many objects at once: Find finds the last so many.
+func NewRecentOf[T metav1.Object](objects int) *Recent[T] {
+	return &Recent[T]{versions: cache.NewLRUExpireCache(max(objects, recentVersions)), objects: cache.NewLRUExpireCache(objects)}
+}
+
 // deleted is the version of an object that is gone.
 const deleted = ""
 

@@ -83,3 +83,6 @@ func ClusterRegistrationStatus(r *fleet.ClusterRegistration) *fleet.ClusterRegis
 func ClusterRegistrationTokenStatus(t *fleet.ClusterRegistrationToken) *fleet.ClusterRegistrationTokenStatus {
 	return &t.Status
 }
+
+// ClusterGroupStatus is where a ClusterGroup has its status.
+func ClusterGroupStatus(g *fleet.ClusterGroup) *fleet.ClusterGroupStatus { return &g.Status }

@@ -60,13 +60,17 @@ func (w *watcher) OnAdd(obj any, _ bool) { w.tell(obj, false) }
 
 // OnUpdate leaves out what did not change. What an object named before counts too: it may have moved.
 func (w *watcher) OnUpdate(before, now any) {
-	older, err1 := meta.Accessor(before)
-	newer, err2 := meta.Accessor(now)
-	if err1 == nil && err2 == nil && older.GetResourceVersion() == newer.GetResourceVersion() && older.GetUID() == newer.GetUID() {
+	if sameVersion(before, now) {
 		return
 	}
 	w.tell(before, false)
 	w.tell(now, false)
+}
+
+func sameVersion(before, now any) bool {
+	older, err1 := meta.Accessor(before)
+	newer, err2 := meta.Accessor(now)
+	return err1 == nil && err2 == nil && older.GetResourceVersion() == newer.GetResourceVersion() && older.GetUID() == newer.GetUID()
 }
 
 func (w *watcher) OnDelete(obj any) {

@@ -100,7 +100,7 @@ func CredentialSecret(clientID, clientRandom string) string {
 
 // AgentBundle is the bundle that keeps the agent of a cluster current.
 func AgentBundle(cluster string) string {
-	return SafeConcat("fleet-agent", cluster)
+	return SafeConcat(agentBundlePrefix, cluster)
 }
 
 // AgentRole is the ClusterRole of an agent.
@@ -121,6 +121,26 @@ func AgentSet(scope string) string {
 	}
 	return SafeConcat(SetAgent, scope)
 }
+
+// BundleSet is the apply set of a bundle's objects on a downstream cluster. The bundle of the agent itself has the set of
+// what the import applied, and so takes it over; scope tells the agents of one cluster apart.
+func BundleSet(bundleID, scope string) string {
+	switch {
+	case IsAgentBundle(bundleID):
+		return AgentSet(scope)
+	case scope == "":
+		return SafeConcat("default", bundleID)
+	}
+	return SafeConcat("default", bundleID, scope)
+}
+
+// IsAgentBundle says whether a bundle is that of an agent, by its ID: the name of its BundleDeployment.
+func IsAgentBundle(bundleID string) bool {
+	return strings.HasPrefix(bundleID, agentBundlePrefix)
+}
+
+// agentBundlePrefix begins the names of AgentBundle.
+const agentBundlePrefix = "fleet-agent"
 
 // AccountUser is the user name by which the API server knows a service account.
 func AccountUser(namespace, account string) string {

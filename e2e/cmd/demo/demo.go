@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/node"
+	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
@@ -69,6 +71,7 @@ func (d *demo) play(ctx context.Context) error {
 	}
 	d.step("controller started, with the rights of its chart")
 
+	played := ctx
 	joins, ctx := errgroup.WithContext(ctx)
 	joins.Go(func() error { return d.joinLocal(ctx) })
 	joins.Go(func() error { return d.joinEdge1(ctx) })
@@ -77,17 +80,34 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	fmt.Println()
-	return d.list()
+	if err := d.list(); err != nil {
+		return err
+	}
+	fmt.Println()
+	return d.deliverAll(played)
+}
+
+// deliverAll shows what clusters are joined for.
+func (d *demo) deliverAll(ctx context.Context) error {
+	if err := d.awaitAgentBundles(ctx); err != nil {
+		return err
+	}
+	return d.deliver(ctx)
 }
 
 // raise starts the three control planes.
 func (d *demo) raise(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("path of this program: %w", err)
+	}
+	pods := []string{self, node.CommandName, filepath.Join(d.root, "bin", "fleet")}
 	planes := make([]*lab.ControlPlane, len(planeNames()))
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i, name := range planeNames() {
 		group.Go(func() (err error) {
 			planes[i], err = lab.Up(groupCtx, lab.Options{
-				Name: name, Root: d.root, Version: d.version, Detached: d.keep, StartedBy: lab.ByDemo,
+				Name: name, Root: d.root, Version: d.version, Detached: d.keep, StartedBy: lab.ByDemo, Pods: pods,
 			})
 			return err
 		})
@@ -96,7 +116,6 @@ func (d *demo) raise(ctx context.Context) error {
 		return err
 	}
 	d.step("control planes of Kubernetes %s are ready: a hub and two downstream clusters", d.version)
-	var err error
 	if d.stage, err = stage.New(d.root, planes[0]); err != nil {
 		return err
 	}
@@ -108,12 +127,12 @@ func (d *demo) raise(ctx context.Context) error {
 	return err
 }
 
-// joinLocal: the hub registers itself; the demo only runs the agent, as a node would.
+// joinLocal: the hub registers itself.
 func (d *demo) joinLocal(ctx context.Context) error {
-	if err := d.startAgent(ctx, d.stage.Hub, stage.LocalAgentNamespace, "fleet-agent-local"); err != nil {
+	if _, err := d.stage.AwaitAgent(ctx, d.stage.Hub, stage.LocalAgentNamespace); err != nil {
 		return err
 	}
-	d.step("%s: the hub deployed its own agent, which now runs", local)
+	d.step("%s: the hub deployed its own agent", local)
 	return d.awaitJoined(ctx, stage.LocalWorkspace, local)
 }
 
@@ -123,10 +142,10 @@ func (d *demo) joinEdge1(ctx context.Context) error {
 		return err
 	}
 	d.step("%s: kubeconfig secret and Cluster written to the hub", edge1)
-	if err := d.startAgent(ctx, d.edge1, stage.SystemNamespace, "fleet-agent-"+edge1); err != nil {
+	if _, err := d.stage.AwaitAgent(ctx, d.edge1, stage.SystemNamespace); err != nil {
 		return err
 	}
-	d.step("%s: the hub deployed an agent, which now runs", edge1)
+	d.step("%s: the hub deployed an agent", edge1)
 	return d.awaitJoined(ctx, stage.Workspace, edge1)
 }
 
@@ -144,17 +163,7 @@ func (d *demo) joinEdge2(ctx context.Context) error {
 		return err
 	}
 	d.step("%s: chart fleet-agent installed with those values", edge2)
-	if err := d.startAgent(ctx, d.edge2, stage.SystemNamespace, "fleet-agent-"+edge2); err != nil {
-		return err
-	}
 	return d.awaitJoined(ctx, stage.Workspace, edge2)
-}
-
-func (d *demo) startAgent(ctx context.Context, cluster *stage.Cluster, namespace, podName string) error {
-	if _, err := d.stage.StartAgent(ctx, cluster, namespace, podName); err != nil {
-		return err
-	}
-	return d.record()
 }
 
 // record lets --down find the processes of a demo that is kept, also if this program is killed.
@@ -188,9 +197,22 @@ func (d *demo) showLogs() {
 	if d.stage == nil {
 		return
 	}
-	for _, p := range d.stage.Processes() {
-		fmt.Fprintf(os.Stderr, "\n--- the end of the log of %s (%s)\n%s\n", p.Name, p.Log, p.Tail(logLines))
+	for _, path := range d.logs() {
+		fmt.Fprintf(os.Stderr, "\n--- the end of %s\n%s\n", path, proc.Tail(path, logLines))
 	}
+}
+
+// logs are those of the controller, and of the agents, which the stand-ins for nodes run.
+func (d *demo) logs() []string {
+	var paths []string
+	for _, p := range d.stage.Processes() {
+		paths = append(paths, p.Log)
+	}
+	for _, name := range planeNames() {
+		agents, _ := filepath.Glob(filepath.Join(d.place.stateDir, name, "logs", "fleet-agent*.log")) // the pattern is good
+		paths = append(paths, agents...)
+	}
+	return paths
 }
 
 // cleanUpError says that something may still run.
@@ -229,8 +251,8 @@ func (d *demo) lookAround() {
 		fmt.Printf("The hub's metrics:\n  curl -s http://%s/metrics | grep ^fleet_\n", d.metrics)
 	}
 	fmt.Printf("Logs:\n")
-	for _, p := range d.stage.Processes() {
-		fmt.Printf("  %s\n", quote(p.Log))
+	for _, path := range d.logs() {
+		fmt.Printf("  %s\n", quote(path))
 	}
 	fmt.Printf("To end it:\n  %s --down\n", quote(filepath.Join(d.root, "scripts", "demo")))
 }

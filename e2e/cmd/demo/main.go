@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rancher/fleet/e2e/lab"
+	"github.com/rancher/fleet/e2e/node"
 )
 
 // limit bounds the whole run once everything is built; it is many times what a run takes.
@@ -36,6 +37,9 @@ func main() {
 
 // start runs the command and returns its exit code: 2 if it refused and touched nothing.
 func start(ctx context.Context, args []string, complaints io.Writer) int {
+	if len(args) == 4 && args[0] == node.CommandName { // what the control planes of a demo start
+		return runPods(ctx, args, complaints)
+	}
 	o, err := parse(args, complaints)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -56,6 +60,16 @@ func start(ctx context.Context, args []string, complaints io.Writer) int {
 		return 2
 	case err != nil:
 		fmt.Fprintf(complaints, "\ndemo: %v\n", err)
+		return 1
+	}
+	return 0
+}
+
+// runPods stands in for a node of one of the demo's control planes.
+func runPods(ctx context.Context, args []string, complaints io.Writer) int {
+	err := node.Command(ctx, args[1], args[2], args[3], func(format string, args ...any) { fmt.Fprintf(complaints, format+"\n", args...) })
+	if err != nil {
+		fmt.Fprintf(complaints, "demo: %v\n", err)
 		return 1
 	}
 	return 0

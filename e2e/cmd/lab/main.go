@@ -19,7 +19,7 @@ func newApp() *cli.App {
 			&cli.StringFlag{Name: "root", Usage: "the repository's root", DefaultText: "found from the working directory"},
 			&cli.StringFlag{Name: "state-dir", Usage: "folder of the control planes' state", DefaultText: "<root>/.lab"},
 		},
-		Commands: []*cli.Command{upCommand(), downCommand(), statusCommand(), buildCommand()},
+		Commands: []*cli.Command{upCommand(), downCommand(), statusCommand(), buildCommand(), runPodsCommand()},
 	})
 }
 

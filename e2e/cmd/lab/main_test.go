@@ -29,10 +29,18 @@ func TestWhatIsNotThereYetSaysSo(t *testing.T) {
 	for _, args := range [][]string{
 		{"up", "--nodes", "hub"},
 		{"up", "--nodes=2", "hub"},
-		{"up", "--processes", "hub"},
 	} {
 		requireRefused(t, "is not available yet", args...)
 	}
+}
+
+func TestAgentsNeedAProductThatIsBuilt(t *testing.T) {
+	root := t.TempDir()
+	_, err := run(t, "--root", root, "up", "--processes", "hub")
+	require.ErrorContains(t, err, "run scripts/build first")
+	left, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 // requireRefused wants exit code 2, a message, and nothing made.

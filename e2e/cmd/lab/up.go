@@ -26,7 +26,7 @@ func upCommand() *cli.Command {
 			versionFlag(),
 			&cli.BoolFlag{Name: "audit", Usage: "write an audit log (one line a request) to .lab/NAME/audit.jsonl"},
 			&cli.GenericFlag{Name: "nodes", Usage: "--nodes[=N] with N nodes each (not available yet)", Value: new(optionalCount)},
-			&cli.BoolFlag{Name: "processes", Usage: "agents of Deployments as host processes (not available yet)"},
+			&cli.BoolFlag{Name: "processes", Usage: "a stand-in for a node each: agents run as processes of this machine, other Pods are Running at once"},
 		},
 		Action: up,
 	}
@@ -44,15 +44,17 @@ func (o *optionalCount) String() string         { return string(*o) }
 func (o *optionalCount) IsBoolFlag() bool       { return true }
 
 func up(c *cli.Context) error {
-	for _, later := range []string{"nodes", "processes"} {
-		if c.IsSet(later) {
-			return commandline.Refusal(c, "--"+later+" is not available yet: this lab starts control planes without nodes")
-		}
+	if c.IsSet("nodes") {
+		return commandline.Refusal(c, "--nodes is not available yet: --processes has a stand-in for a node")
 	}
 	if err := checkNames(c.Args().Slice()); err != nil {
 		return commandline.Refusal(c, err.Error())
 	}
 	root, stateDir, err := place(c)
+	if err != nil {
+		return err
+	}
+	pods, err := podRunner(c, root)
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,7 @@ func up(c *cli.Context) error {
 	for i, name := range c.Args().Slice() {
 		group.Go(func() error {
 			plane, err := lab.Up(ctx, lab.Options{
-				Name: name, Root: root, StateDir: stateDir, Version: c.String("version"), Audit: c.Bool("audit"), Detached: true,
+				Name: name, Root: root, StateDir: stateDir, Version: c.String("version"), Audit: c.Bool("audit"), Detached: true, Pods: pods,
 			})
 			planes[i] = plane
 			return err

@@ -141,6 +141,9 @@ var options = map[string]int{
 	"chart fleet with metrics.enabled":   1,
 	"a token without spec.ttl":           0,
 	"bootstrap.repo":                     0,
+	"a bundle of a person":               0,
+	"a bundle with Helm values":          0,
+	"downstreamResources":                0,
 }
 
 // expectOnHub counts by how many clusters, tokens and persons there are in the place that a row speaks of.

@@ -1,8 +1,12 @@
 package hub
 
 import (
+	"errors"
+
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
 // Answer is what a call came to.
@@ -45,4 +49,14 @@ func AnswerOf(err error) Answer {
 		return Rejected
 	}
 	return Unreachable
+}
+
+// isAbout says whether the details of an answer name that object.
+func isAbout(err error, resource, name string) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == resource && details.Group == fleet.SchemeGroupVersion.Group && details.Name == name
 }

@@ -1,5 +1,5 @@
 // Package metrics has the figures of an agent: how its handshakes ended, whether its heartbeats arrive, when its
-// credential ends. docs/metrics.md lists them.
+// credential ends, and what became of the bundles. docs/metrics.md lists them.
 //
 // It may import the Prometheus client. A nil *Metrics counts nothing, so that parts of the agent run without it.
 package metrics
@@ -38,6 +38,7 @@ var (
 
 // Metrics are the figures of one process.
 type Metrics struct {
+	delivery
 	handshakes, heartbeats *prometheus.CounterVec
 	// expiry and contact are in nanoseconds since 1970, 0 while there is none.
 	expiry, contact atomic.Int64
@@ -46,6 +47,7 @@ type Metrics struct {
 // New registers the figures.
 func New(registry prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
+		delivery: newDelivery(),
 		handshakes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "fleet_agent_handshakes_total",
 			Help: "Attempts to register, by how they ended: registered; token_refused by the hub; request_gone, never_granted, unanswered: another request is made; not_for_us: the credential was sealed for another; failed otherwise. An attempt that waits has not ended.",
@@ -59,7 +61,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	m.heartbeats.WithLabelValues(sent)
 	m.heartbeats.WithLabelValues(failed)
-	for _, c := range []prometheus.Collector{m.handshakes, m.heartbeats, times{m}} {
+	for _, c := range append(m.collectors(), m.handshakes, m.heartbeats, times{m}) {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}

@@ -39,7 +39,8 @@ func objects(ns names.Namespaces) []runtime.Object {
 }
 
 // bundleDeploymentRules is bound in a cluster's namespace, and nowhere else. Secrets and ConfigMaps can be read there by
-// name: the values of bundles, and the agent's next credential.
+// name: the values of bundles, and the agent's next credential. So can the namespace itself: an agent removes nothing
+// because of what is missing in a namespace that is about to go.
 func bundleDeploymentRules() []rbacv1.PolicyRule {
 	heartbeat := rule(coordinationv1.GroupName, "leases", "get", "update", "patch")
 	heartbeat.ResourceNames = []string{names.HeartbeatLease}
@@ -47,7 +48,7 @@ func bundleDeploymentRules() []rbacv1.PolicyRule {
 		rule(fleet.SchemeGroupVersion.Group, "bundledeployments", "get", "list", "watch"),
 		rule(fleet.SchemeGroupVersion.Group, "bundledeployments/status", "update", "patch"),
 		heartbeat,
-		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"secrets", "configmaps", "namespaces"}, Verbs: []string{"get"}},
 	}
 }
 

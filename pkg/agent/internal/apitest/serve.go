@@ -18,7 +18,9 @@ import (
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	call, ok := parse(r)
 	if !ok {
-		http.NotFound(w, r)
+		if !s.discover(w, r.URL.Path) {
+			http.NotFound(w, r)
+		}
 		return
 	}
 	guards, after := s.note(call)

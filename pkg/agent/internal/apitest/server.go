@@ -49,6 +49,7 @@ type Server struct {
 	guards map[string]Guard
 	order  []string
 	after  func(Call)
+	served map[string]metav1.APIResourceList
 }
 
 type event struct {
@@ -61,7 +62,8 @@ type event struct {
 // New starts a server that ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{objects: map[string]*unstructured.Unstructured{}, moved: make(chan struct{}), guards: map[string]Guard{}}
+	s := &Server{objects: map[string]*unstructured.Unstructured{}, moved: make(chan struct{}), guards: map[string]Guard{},
+		served: map[string]metav1.APIResourceList{}}
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	// HTTP/1.1: a cut connection then concerns one call.
 	s.http.EnableHTTP2 = false
@@ -117,6 +119,26 @@ func (s *Server) After(after func(Call)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.after = after
+}
+
+// Serve says what the server tells of a group's version when it is asked what it serves. Without it that is nothing.
+func (s *Server) Serve(groupVersion string, resources ...metav1.APIResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served[groupVersion] = metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: groupVersion, APIResources: resources,
+	}
+}
+
+// discover answers the question what is served, and says whether it was one.
+func (s *Server) discover(w http.ResponseWriter, path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list, known := s.served[strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")]
+	if known {
+		answer(w, http.StatusOK, list)
+	}
+	return known
 }
 
 // CutConnections ends all calls and watches that are under way.
@@ -197,6 +219,7 @@ var kinds = map[string]schema.GroupVersionKind{
 	"coordination.k8s.io/leases":           coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	"fleet.cattle.io/clusters":             fleet.SchemeGroupVersion.WithKind("Cluster"),
 	"fleet.cattle.io/clusterregistrations": fleet.SchemeGroupVersion.WithKind("ClusterRegistration"),
+	"fleet.cattle.io/contents":             fleet.SchemeGroupVersion.WithKind("Content"),
 	"fleet.cattle.io/bundledeployments":    fleet.SchemeGroupVersion.WithKind("BundleDeployment"),
 }
 

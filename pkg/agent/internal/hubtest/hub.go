@@ -30,7 +30,10 @@ const (
 	Clusters      = "fleet.cattle.io/clusters"
 	Deployments   = "fleet.cattle.io/bundledeployments"
 	Leases        = "coordination.k8s.io/leases"
+	Contents      = "fleet.cattle.io/contents"
 	Secrets       = "/secrets"
+	ConfigMaps    = "/configmaps"
+	Namespaces    = "/namespaces"
 )
 
 // Namespace is the cluster's on the hub.
@@ -179,10 +182,16 @@ func (h *Hub) agentMay(c apitest.Call) bool {
 	case c.On("list", Deployments):
 		h.unbound[c.Token]++
 		return c.Namespace == Namespace && h.unbound[c.Token] > h.options.Unbound
+	case c.On("watch", Deployments), c.On("get", Deployments), c.On("patch", Deployments) && c.Subresource == "status":
+		return c.Namespace == Namespace
 	case c.On("get", Leases), c.On("update", Leases):
 		return c.Namespace == Namespace && c.Name == names.HeartbeatLease
-	case c.On("get", Secrets):
-		return c.Namespace == Namespace && c.Name == names.RenewedCredentialSecret
+	case c.On("get", Secrets), c.On("get", ConfigMaps):
+		return c.Namespace == Namespace
+	case c.On("get", Namespaces):
+		return c.Name == Namespace
+	case c.On("get", Contents):
+		return true
 	case c.On("patch", Clusters):
 		return c.Namespace == Workspace && c.Name == Cluster && c.Subresource == "status"
 	}

@@ -31,6 +31,8 @@ const (
 	// ClusterConditionAgentUpgraded is False while a new agent cannot take over from the old one.
 	ClusterConditionAgentUpgraded = "AgentUpgraded"
 
+	// ClusterGroupConditionReady is True when all clusters of the group, and all of their bundles, are ready.
+	ClusterGroupConditionReady = "Ready"
 	// ClusterGroupConditionProcessed is False when the group's clusters could not be counted.
 	ClusterGroupConditionProcessed = "Processed"
 

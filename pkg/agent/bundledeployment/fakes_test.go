@@ -1,0 +1,219 @@
+package bundledeployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/rancher/fleet/pkg/agent/drift"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer"
+)
+
+// deployer is Helm in memory: a release for each bundle, in namespace default.
+type deployer struct {
+	mu        sync.Mutex
+	revisions map[string]int
+	// fails are the errors of Deploy and Correct, hangs are bundles whose calls do not end before release.
+	fails map[string]error
+	hangs map[string]bool
+	keeps map[string]bool
+	until chan struct{}
+	once  sync.Once
+
+	jobs        []helmdeployer.Job
+	corrections []string
+	uninstalled []string
+	forgotten   []string
+	loads       int
+}
+
+func newDeployer() *deployer {
+	return &deployer{
+		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{},
+		until: make(chan struct{}),
+	}
+}
+
+// release ends the calls that hang.
+func (d *deployer) release() { d.once.Do(func() { close(d.until) }) }
+
+func idOf(name string, revision int) string { return fmt.Sprintf("default/%s:%d", name, revision) }
+
+func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer.Release, error) {
+	d.mu.Lock()
+	d.jobs = append(d.jobs, job)
+	hangs, err := d.hangs[job.Name], d.fails[job.Name]
+	d.mu.Unlock()
+	if hangs {
+		<-d.until
+	}
+	if forbidden := (*helmdeployer.NamespaceForbidden)(nil); errors.As(err, &forbidden) {
+		return helmdeployer.Release{ID: idOf(job.Name, 1), Namespace: "default"}, err
+	}
+	if err != nil {
+		return helmdeployer.Release{}, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.revisions[job.Name]++
+	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default"}, nil
+}
+
+func (d *deployer) Load(_ context.Context, id string) (helmdeployer.Release, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.loads++
+	for name, revision := range d.revisions {
+		if id == idOf(name, revision) {
+			return helmdeployer.Release{ID: id, Namespace: "default"}, nil
+		}
+	}
+	return helmdeployer.Release{}, fmt.Errorf("release %s: %w", id, helmdeployer.ErrNoRelease)
+}
+
+func (d *deployer) Correct(_ context.Context, id string, _ fleet.CorrectDrift) (helmdeployer.Release, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.corrections = append(d.corrections, id)
+	for name, revision := range d.revisions {
+		if id == idOf(name, revision) {
+			if err := d.fails[name]; err != nil {
+				return helmdeployer.Release{}, err
+			}
+			d.revisions[name]++
+			return helmdeployer.Release{ID: idOf(name, revision+1), Namespace: "default"}, nil
+		}
+	}
+	return helmdeployer.Release{}, helmdeployer.ErrNoRelease
+}
+
+func (d *deployer) List(context.Context) (out []helmdeployer.Deployed, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(d.revisions)) {
+		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, KeepResources: d.keeps[name]})
+	}
+	return out, nil
+}
+
+func (d *deployer) Uninstall(_ context.Context, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.fails[name]; err != nil {
+		return err
+	}
+	d.uninstalled = append(d.uninstalled, name)
+	delete(d.revisions, name)
+	return nil
+}
+
+func (d *deployer) Forget(_ context.Context, name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forgotten = append(d.forgotten, name)
+	delete(d.revisions, name)
+	return nil
+}
+
+// with runs do with the lock held.
+func (d *deployer) with(do func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	do()
+}
+
+func (d *deployer) jobsOf(name string) (out []helmdeployer.Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, job := range d.jobs {
+		if job.Name == name {
+			out = append(out, job)
+		}
+	}
+	return out
+}
+
+func (d *deployer) corrected() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.corrections)
+}
+
+// gone are the bundles that were uninstalled or forgotten.
+func (d *deployer) gone() (uninstalled, forgotten []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.uninstalled), slices.Clone(d.forgotten)
+}
+
+// monitor finds everything ready and unmodified, unless it is told otherwise.
+type monitor struct {
+	drifted func(name string)
+
+	mu        sync.Mutex
+	finds     map[string]drift.Result
+	fails     map[string]error
+	looks     map[string]int
+	forgotten map[string]bool
+}
+
+func newMonitor() *monitor {
+	return &monitor{finds: map[string]drift.Result{}, fails: map[string]error{}, looks: map[string]int{}, forgotten: map[string]bool{}}
+}
+
+func (m *monitor) Status(_ context.Context, name string, _ drift.Wanted) (drift.Result, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.looks[name]++
+	delete(m.forgotten, name)
+	if err := m.fails[name]; err != nil {
+		return drift.Result{}, err
+	}
+	found, known := m.finds[name]
+	if !known {
+		found = drift.Result{Ready: true, NonModified: true}
+	}
+	return found, nil
+}
+
+func (m *monitor) Forget(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forgotten[name] = true
+}
+
+// finds changes what is found from now on, and tells.
+func (m *monitor) find(name string, result drift.Result) {
+	m.mu.Lock()
+	m.finds[name] = result
+	m.mu.Unlock()
+	m.drifted(name)
+}
+
+func (m *monitor) fail(name string, err error) {
+	m.mu.Lock()
+	m.fails[name] = err
+	m.mu.Unlock()
+	m.drifted(name)
+}
+
+func (m *monitor) looked(name string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.looks[name]
+}
+
+func (m *monitor) isForgotten(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.forgotten[name]
+}
+
+// modified is a ConfigMap that somebody changed.
+func modified() drift.Result {
+	return drift.Result{Ready: true, ModifiedStatus: []fleet.ModifiedStatus{{Kind: "ConfigMap", APIVersion: "v1", Namespace: "default", Name: "x", Patch: "{}"}}}
+}

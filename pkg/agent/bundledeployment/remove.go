@@ -1,0 +1,118 @@
+package bundledeployment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/rancher/fleet/pkg/agent/hub"
+	"github.com/rancher/fleet/pkg/agent/metrics"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer"
+)
+
+// remove takes away what was deployed for a BundleDeployment that the cache does not have. That alone says nothing: the
+// hub is asked, twice with a moment in between, and each time it has to say itself that there is none of that name, in a
+// namespace that it keeps, of a kind that it serves. A hub that is taken down, or a credential that is refused, therefore
+// removes nothing.
+func (r *Reconciler) remove(ctx context.Context, session *attached, name string, log *logrus.Entry) error {
+	if err := r.busy(name); err != nil {
+		return err
+	}
+	r.waiting.done(name)
+	releases, err := r.releasesOf(ctx, name)
+	if err != nil {
+		return err
+	}
+	wait, err := r.isCertain(ctx, session, name)
+	switch {
+	case err != nil:
+		return err
+	case wait > 0:
+		r.again(name, wait)
+		return nil
+	}
+	r.Monitor.Forget(name)
+	if err := r.takeAway(ctx, session, name, releases, log); err != nil {
+		r.Metrics.Removed(metrics.RemoveFailed)
+		return fmt.Errorf("removing what was deployed for %s: %w", name, err)
+	}
+	r.memory.drop(name)
+	return nil
+}
+
+func (r *Reconciler) releasesOf(ctx context.Context, name string) ([]helmdeployer.Deployed, error) {
+	all, err := r.Deployer.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("releases of %s: %w", name, err)
+	}
+	var out []helmdeployer.Deployed
+	for _, release := range all {
+		if release.BundleID == name {
+			out = append(out, release)
+		}
+	}
+	return out, nil
+}
+
+// isCertain says whether a BundleDeployment is gone for certain, or after which time to ask again.
+func (r *Reconciler) isCertain(ctx context.Context, session *attached, name string) (wait time.Duration, err error) {
+	asked := r.Clock.Now()
+	if err := isGone(ctx, session, name); err != nil {
+		r.memory.about(name, func(n *note) { n.missing = time.Time{} })
+		if hub.AnswerOf(errors.Unwrap(err)) == hub.Unauthorized && session.Refused != nil {
+			session.Refused()
+		}
+		return 0, err
+	}
+	r.memory.about(name, func(n *note) {
+		if n.missing.IsZero() {
+			n.missing = asked
+		}
+		wait = r.Pace.SecondLook - asked.Sub(n.missing)
+	})
+	return max(wait, 0), nil
+}
+
+// isGone is nil when the hub says that it has no such BundleDeployment, and keeps others.
+func isGone(ctx context.Context, session *attached, name string) error {
+	_, err := session.Deployment(ctx, session.Namespace, name)
+	switch {
+	case err == nil:
+		return fmt.Errorf("BundleDeployment %s/%s is there, the watch is behind", session.Namespace, name)
+	case !hub.IsGone(err, fleet.BundleDeploymentResourceName, name):
+		return fmt.Errorf("whether BundleDeployment %s/%s is gone: %w", session.Namespace, name, err)
+	}
+	if err := session.Keeps(ctx, session.Namespace); err != nil {
+		return fmt.Errorf("BundleDeployment %s/%s is missing, and what was deployed is kept: %w", session.Namespace, name, err)
+	}
+	return nil
+}
+
+// takeAway removes releases and copies. The agent does not remove itself, and what is to be kept is only forgotten, the
+// copies with it: it may use them.
+func (r *Reconciler) takeAway(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) error {
+	keep := mayBeAgent(name)
+	for _, release := range releases {
+		keep = keep || release.KeepResources
+	}
+	if len(releases) > 0 {
+		result, call, what := metrics.RemoveDone, r.Deployer.Uninstall, "Uninstalled"
+		if keep {
+			result, call, what = metrics.RemoveForgotten, r.Deployer.Forget, "Forgotten, its resources stay"
+		}
+		err := r.guarded(ctx, name, r.Pace.Stuck, func(ctx context.Context) error { return call(ctx, name) })
+		if err != nil {
+			return err
+		}
+		r.Metrics.Removed(result)
+		log.Info(what)
+	}
+	if keep {
+		return nil
+	}
+	return r.dropCopies(ctx, session, name)
+}

@@ -1,0 +1,192 @@
+package bundle
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/deployment"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// Sources reads ConfigMaps of the namespaces of bundles, and tells of their changes.
+type Sources interface {
+	Get(namespace, name string) (*corev1.ConfigMap, error)
+	OnChange(ctx context.Context, changed func(namespace, name string))
+}
+
+// copies are the Secrets and ConfigMaps that a cluster's agent takes to its cluster. They are laid into the cluster's
+// namespace before the deployment that names them.
+type copies struct {
+	objects []runtime.Object
+	// due says that they are not all there.
+	due bool
+}
+
+// largestNumber is the largest that JSON holds exactly in every program.
+const largestNumber = 1<<53 - 1
+
+// generation stands for the content of the copies: it changes with it, and an agent that sees another number takes them
+// anew. It is not counted up, so that no write that was cut off in the middle can leave it as it was.
+func (c copies) generation() int64 {
+	if len(c.objects) == 0 {
+		return 0
+	}
+	digest := fnv.New64a()
+	add := func(parts ...string) {
+		for _, part := range parts {
+			var length [8]byte
+			binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+			_, _ = digest.Write(length[:])
+			_, _ = digest.Write([]byte(part))
+		}
+	}
+	for _, obj := range c.objects {
+		switch obj := obj.(type) {
+		case *corev1.Secret:
+			add("Secret", obj.Name, string(obj.Type))
+			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
+				add(key, string(obj.Data[key]))
+			}
+		case *corev1.ConfigMap:
+			add("ConfigMap", obj.Name)
+			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
+				add(key, obj.Data[key])
+			}
+			for _, key := range slices.Sorted(maps.Keys(obj.BinaryData)) {
+				add(key, string(obj.BinaryData[key]))
+			}
+		}
+	}
+	return int64(digest.Sum64()&largestNumber) | 1 // never 0, which means none
+}
+
+// copyKeys are what a bundle copies to some cluster, as values of an index.
+func copyKeys(b *fleet.Bundle) []string {
+	var keys []string
+	add := func(list []fleet.DownstreamResource) {
+		for _, r := range list {
+			keys = append(keys, copyKey(r.Kind, b.Namespace, r.Name))
+		}
+	}
+	add(b.Spec.DownstreamResources)
+	for i := range b.Spec.Targets {
+		add(b.Spec.Targets[i].DownstreamResources)
+	}
+	return keys
+}
+
+func copyKey(kind, namespace, name string) string {
+	return deployment.CopyOf(fleet.DownstreamResource{Kind: kind}).Kind + "/" + namespace + "/" + name
+}
+
+func (h *handler) wakeCopies(kind, namespace, name string) {
+	h.wakeIndexed(bundlesByCopy, copyKey(kind, namespace, name))
+}
+
+// observeCopies finds what is to be copied to each cluster. One whose sources are not all there waits for them.
+func (h *handler) observeCopies(in *input) error {
+	for i := range in.targets {
+		p := in.places[in.targets[i].Key()]
+		if len(in.targets[i].Options.DownstreamResources) == 0 || p.blocked != "" {
+			continue
+		}
+		for _, r := range in.targets[i].Options.DownstreamResources {
+			obj, missing, err := h.copyOf(in.bundle, deployment.CopyOf(r), p.namespace)
+			if err != nil {
+				return err
+			}
+			if missing != "" {
+				p.blocked = "downstreamResources: " + missing
+				break
+			}
+			p.copies.objects = append(p.copies.objects, obj)
+		}
+		var err error
+		if p.copies.due, err = h.areDue(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyOf is a copy of an object, as it is to lie in a cluster's namespace; missing says why there can be none.
+func (h *handler) copyOf(bundle *fleet.Bundle, c deployment.Copy, namespace string) (obj runtime.Object, missing string, err error) {
+	if c.Name == names.RenewedCredentialSecret {
+		return nil, fmt.Sprintf("the name %s is taken, rename the object", c.Name), nil
+	}
+	absent := fmt.Sprintf("waiting for %s %s/%s", c.Kind, bundle.Namespace, c.Name)
+	switch c.Kind {
+	case deployment.SecretKind:
+		source, err := found(h.Secrets.Cache().Get(bundle.Namespace, c.Name))
+		if err != nil || source == nil {
+			return nil, absent, err
+		}
+		return &corev1.Secret{ObjectMeta: copyMeta(source.ObjectMeta, namespace), Type: source.Type, Data: source.Data}, "", nil
+	case deployment.ConfigMapKind:
+		source, err := found(h.Sources.Get(bundle.Namespace, c.Name))
+		if err != nil {
+			return nil, "", fmt.Errorf("reading ConfigMap %s/%s: %w", bundle.Namespace, c.Name, err)
+		}
+		if source == nil {
+			return nil, absent, nil
+		}
+		return &corev1.ConfigMap{ObjectMeta: copyMeta(source.ObjectMeta, namespace), Data: source.Data, BinaryData: source.BinaryData}, "", nil
+	default:
+		return nil, fmt.Sprintf("kind %q cannot be copied, Secret and ConfigMap can", c.Kind), nil
+	}
+}
+
+// copyMeta keeps the labels and annotations that a person gave.
+func copyMeta(source metav1.ObjectMeta, namespace string) metav1.ObjectMeta {
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: source.Name, Labels: map[string]string{}}
+	for key, value := range source.Labels {
+		if !strings.Contains(key, "cattle.io") {
+			meta.Labels[key] = value
+		}
+	}
+	for key, value := range source.Annotations {
+		if !strings.Contains(key, "cattle.io") && key != corev1.LastAppliedConfigAnnotation {
+			metav1.SetMetaDataAnnotation(&meta, key, value)
+		}
+	}
+	meta.Labels[names.ManagedLabel], meta.Labels[deployment.CopyLabel] = "true", "true"
+	return meta
+}
+
+// areDue says whether copies have to be written. Of ConfigMaps in clusters' namespaces there is no cache: the number in
+// the deployment, which is written after them, tells that they were.
+func (h *handler) areDue(p *place) (bool, error) {
+	if p.deployment == nil || p.deployment.Spec.DownstreamResourcesGeneration != p.copies.generation() {
+		return len(p.copies.objects) > 0, nil
+	}
+	for _, obj := range p.copies.objects {
+		want, ok := obj.(*corev1.Secret)
+		if !ok {
+			continue
+		}
+		have, err := h.knownSecret(want.Namespace, want.Name)
+		if err != nil {
+			return false, err
+		}
+		if have == nil || !sameCopy(have, want) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func sameCopy(have, want *corev1.Secret) bool {
+	return have.Type == want.Type && equality.Semantic.DeepEqual(have.Data, want.Data) &&
+		equality.Semantic.DeepEqual(have.Labels, want.Labels) && equality.Semantic.DeepEqual(have.Annotations, want.Annotations)
+}

@@ -1,0 +1,104 @@
+package clusterstatus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
+	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
+)
+
+const (
+	handlerName = "fleet-cluster-status"
+	// gather is how long the news of a cluster's deployments is gathered: a hundred bundles that become ready together are
+	// one write.
+	gather = time.Second
+)
+
+// Deps is what this controller works with.
+type Deps struct {
+	Clusters    fleetv1.ClusterController
+	Deployments fleetv1.BundleDeploymentController
+	Namespaces  core.NamespaceController
+	Clock       clock.PassiveClock
+}
+
+type handler struct{ Deps }
+
+// Register starts the controller with the factories behind deps.
+func Register(ctx context.Context, deps Deps) {
+	h := &handler{Deps: deps}
+	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
+	kube.Watch(ctx, handlerName+"-deployments", h.clusterOf, kube.Debounced(deps.Clusters, gather), deps.Deployments)
+}
+
+// clusterOf finds the Cluster that a deployment's namespace belongs to, by the namespace's own mark: labels of a deployment
+// may say anything.
+func (h *handler) clusterOf(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	if obj == nil {
+		return nil, nil
+	}
+	ns, err := h.Namespaces.Cache().Get(namespace)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	workspace, name := ns.Annotations[names.ClusterNamespaceAnnotation], ns.Annotations[names.ClusterAnnotation]
+	if workspace == "" || name == "" {
+		return nil, nil
+	}
+	return []relatedresource.Key{{Namespace: workspace, Name: name}}, nil
+}
+
+func (h *handler) onChange(_ string, c *fleet.Cluster) (*fleet.Cluster, error) {
+	if c == nil || c.DeletionTimestamp != nil {
+		return c, nil
+	}
+	deployments, err := h.observe(c)
+	if err != nil {
+		return c, err
+	}
+	counted, now := figuresOf(deployments), h.Clock.Now()
+	_, err = kube.UpdateStatus(h.Clusters, c.Namespace, c.Name, kube.ClusterStatus, func(s *fleet.ClusterStatus) {
+		counted.into(s, now)
+	})
+	if err != nil {
+		return c, fmt.Errorf("Cluster %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return c, nil
+}
+
+// observe are the deployments in the cluster's namespace. That its status names one is no proof that it is its own.
+func (h *handler) observe(c *fleet.Cluster) ([]*fleet.BundleDeployment, error) {
+	if c.Status.Namespace == "" {
+		return nil, nil
+	}
+	ns, err := h.Namespaces.Cache().Get(c.Status.Namespace)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("namespace %s of Cluster %s/%s: %w", c.Status.Namespace, c.Namespace, c.Name, err)
+	}
+	if !registration.IsPlaceOf(ns, c) {
+		return nil, nil
+	}
+	deployments, err := h.Deployments.Cache().List(ns.Name, labels.Everything())
+	if err != nil {
+		return nil, fmt.Errorf("deployments of Cluster %s/%s: %w", c.Namespace, c.Name, err)
+	}
+	return deployments, nil
+}

@@ -1,0 +1,94 @@
+package clusterstatus
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/controllers/controllertest"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+type world struct {
+	*handler
+	clusters    *controllertest.Controller[*fleet.Cluster, *fleet.ClusterList]
+	deployments *controllertest.Controller[*fleet.BundleDeployment, *fleet.BundleDeploymentList]
+}
+
+// newWorld is a hub with a cluster that has one ready bundle, and another cluster's namespace.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	namespaces := controllertest.NewCluster[*corev1.Namespace, *corev1.NamespaceList]("", "namespaces")
+	w := &world{
+		clusters:    controllertest.New[*fleet.Cluster, *fleet.ClusterList]("fleet.cattle.io", "clusters"),
+		deployments: controllertest.New[*fleet.BundleDeployment, *fleet.BundleDeploymentList]("fleet.cattle.io", "bundledeployments"),
+	}
+	w.handler = &handler{Deps{
+		Clusters: w.clusters, Deployments: w.deployments, Namespaces: namespaces, Clock: clocktesting.NewFakePassiveClock(now),
+	}}
+	namespaces.Add(place("place", "c"), place("other", "d"))
+	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "c", UID: "uid-c"}, Status: seen()}
+	c.Status.Namespace = "place"
+	w.clusters.Add(c)
+	w.deployments.Add(deployment("a", "v1", true, nil))
+	return w
+}
+
+func place(name, cluster string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
+		names.ClusterNamespaceAnnotation: "ws", names.ClusterAnnotation: cluster,
+		names.OwnerAnnotation: names.OwnerRef{Kind: "Cluster", Namespace: "ws", Name: cluster, UID: "uid-" + cluster}.String(),
+	}}}
+}
+
+func (w *world) run(t *testing.T) *fleet.Cluster {
+	t.Helper()
+	c, err := w.clusters.Cache().Get("ws", "c")
+	require.NoError(t, err)
+	_, err = w.onChange("ws/c", c)
+	require.NoError(t, err)
+	c, err = w.clusters.Get("ws", "c", metav1.GetOptions{})
+	require.NoError(t, err)
+	return c
+}
+
+func TestTheStatusIsWrittenOnce(t *testing.T) {
+	w := newWorld(t)
+	assert.Equal(t, "1/1", w.run(t).Status.Display.ReadyBundles)
+	w.clusters.Sync()
+	assert.Len(t, w.clusters.Writes(), 1)
+	w.run(t)
+	assert.Empty(t, w.clusters.Writes(), "nothing changed")
+}
+
+// An agent may write its cluster's status.
+func TestTheNamespaceOfAnotherClusterIsNotCounted(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.clusters.Get("ws", "c", metav1.GetOptions{})
+	require.NoError(t, err)
+	c = c.DeepCopy()
+	c.Status.Namespace = "other"
+	w.clusters.Add(c)
+	bd := deployment("foreign", "v1", true, nil)
+	bd.Namespace = "other"
+	w.deployments.Add(bd)
+	assert.Equal(t, "0/0", w.run(t).Status.Display.ReadyBundles)
+}
+
+func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
+	w := newWorld(t)
+	bd := deployment("a", "v1", true, map[string]string{fleet.ClusterLabel: "d"})
+	keys, err := w.clusterOf("place", "a", bd)
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	assert.Equal(t, "c", keys[0].Name, "by the namespace's mark, not by a label")
+
+	keys, err = w.clusterOf("nowhere", "a", bd)
+	require.NoError(t, err)
+	assert.Empty(t, keys)
+}

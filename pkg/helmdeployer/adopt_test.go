@@ -1,0 +1,48 @@
+package helmdeployer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// The bundle of the agent takes over what the import applied: the objects stay the same ones, in the same set. It is not
+// waited for, whatever its options say, because the agent that waits would be ended by what it waits for.
+func TestTheAgentsBundleAdoptsWhatTheImportApplied(t *testing.T) {
+	w := newWorld(t)
+	applied := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: agentNamespace, Name: "fleet-agent",
+			Labels:      map[string]string{"objectset.rio.cattle.io/hash": names.ObjectSetHash("fleet-agent-bootstrap", "", "", "")},
+			Annotations: map[string]string{"objectset.rio.cattle.io/id": "fleet-agent-bootstrap", "objectset.rio.cattle.io/applied": "x"},
+		},
+		Data: map[string]string{"key": "imported"},
+	}
+	w.put(applied)
+	imported := w.Object("ConfigMap", agentNamespace, "fleet-agent").GetUID()
+	job := raw("fleet-agent-c1", configMap("fleet-agent", "bundled"))
+	job.Agent, job.Options.DefaultNamespace = true, agentNamespace
+	job.Options.Helm = &fleet.HelmOptions{TimeoutSeconds: 600, Atomic: true}
+	d := w.deployer()
+	got, err := d.Deploy(t.Context(), job)
+	require.NoError(t, err)
+	live := w.Object("ConfigMap", agentNamespace, "fleet-agent")
+	assert.Equal(t, map[string]any{"key": "bundled"}, live.Object["data"])
+	assert.Equal(t, imported, live.GetUID())
+	assert.Equal(t, applied.Labels["objectset.rio.cattle.io/hash"], live.GetLabels()["objectset.rio.cattle.io/hash"])
+	assert.Equal(t, "fleet-agent-c1", live.GetAnnotations()["meta.helm.sh/release-name"])
+
+	// A renamed cluster has a bundle, and a release, of another name; the agent stays.
+	job.Release, job.Options.Helm = got.ID, &fleet.HelmOptions{ReleaseName: "fleet-agent-renamed"}
+	_, err = d.Deploy(t.Context(), job)
+	require.NoError(t, err)
+	assert.True(t, w.has("ConfigMap", agentNamespace, "fleet-agent"))
+	assert.Empty(t, w.states(agentNamespace, "fleet-agent-c1"))
+	assert.Equal(t, []string{"1 deployed"}, w.states(agentNamespace, "fleet-agent-renamed"))
+}

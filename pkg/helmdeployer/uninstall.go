@@ -1,0 +1,145 @@
+package helmdeployer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"helm.sh/helm/v3/pkg/action"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/helmdeployer/cluster"
+	"github.com/rancher/fleet/pkg/helmdeployer/history"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// Uninstall removes the releases of a bundle and their objects. The caller has made sure that the bundle is gone. Of the
+// agent's own bundle, and of one whose objects are to be kept, only the records are removed.
+func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
+	found, err := d.of(ctx, bundleID)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, release := range found {
+		if release.KeepResources || names.IsAgentBundle(bundleID) {
+			errs = append(errs, d.forget(ctx, release))
+			continue
+		}
+		err := d.uninstall(ctx, release)
+		if err == nil && release.DeleteNamespace {
+			err = d.deleteNamespace(ctx, release.Namespace)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// UninstallRelease removes one release, as List has it, and its objects: one that its bundle has no more. What is no release
+// of this agent is not touched.
+func (d *Deployer) UninstallRelease(ctx context.Context, release Deployed) error {
+	found, err := d.of(ctx, release.BundleID)
+	if err != nil {
+		return err
+	}
+	for _, known := range found {
+		if known.Namespace == release.Namespace && known.Name == release.Name {
+			if names.IsAgentBundle(known.BundleID) {
+				return d.forget(ctx, known)
+			}
+			return d.uninstall(ctx, known)
+		}
+	}
+	return nil
+}
+
+// Forget removes the records of a bundle's releases and leaves their objects.
+func (d *Deployer) Forget(ctx context.Context, bundleID string) error {
+	found, err := d.of(ctx, bundleID)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, release := range found {
+		errs = append(errs, d.forget(ctx, release))
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Deployer) forget(ctx context.Context, release Deployed) error {
+	end, err := d.turns.take(ctx, release.Namespace, release.Name)
+	if err != nil {
+		return err
+	}
+	defer end()
+	self, err := d.self()
+	if err != nil {
+		return err
+	}
+	defer d.dropLoaded(release)
+	return history.Forget(ctx, self.Metadata, release.Namespace, release.Name)
+}
+
+// dropLoaded forgets what was read: the revisions of a release of this name begin anew.
+func (d *Deployer) dropLoaded(release Deployed) {
+	d.loaded.drop(func(key string) bool {
+		id, err := history.ParseID(key)
+		return err == nil && id.Namespace == release.Namespace && id.Name == release.Name
+	})
+}
+
+// uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays.
+func (d *Deployer) uninstall(ctx context.Context, release Deployed) error {
+	end, err := d.turns.take(ctx, release.Namespace, release.Name)
+	if err != nil {
+		return err
+	}
+	defer end()
+	identity, err := d.recorded(ctx, release.ServiceAccount)
+	if err != nil {
+		return err
+	}
+	records, err := history.Open(ctx, identity.Kube.CoreV1().Secrets(release.Namespace), release.Name, d.cfg.Now)
+	if err != nil {
+		return err
+	}
+	client := identity.NewClient(ctx, cluster.Release{Namespace: release.Namespace, Name: release.Name}, debug)
+	uninstall := action.NewUninstall(configure(identity, client, records))
+	uninstall.IgnoreNotFound, uninstall.Timeout = true, cluster.HookTimeout
+	uninstall.DeletionPropagation = "background"
+	defer d.dropLoaded(release)
+	if _, err := uninstall.Run(release.Name); err != nil {
+		return fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))
+	}
+	return nil
+}
+
+// protected are namespaces that no bundle takes with it.
+var protected = []string{
+	"default", "kube-system", "kube-public", "kube-node-lease", names.DefaultLocalWorkspace, names.DefaultWorkspace,
+	names.DefaultSystemNamespace, names.RegistrationNamespace(names.DefaultSystemNamespace), names.AgentsNamespace(names.DefaultSystemNamespace),
+}
+
+// deleteNamespace removes the namespace of a release, unless it is protected, the agent's, or another release's too.
+func (d *Deployer) deleteNamespace(ctx context.Context, namespace string) error {
+	if namespace == d.cfg.Namespace || slices.Contains(protected, namespace) {
+		return nil
+	}
+	self, err := d.self()
+	if err != nil {
+		return err
+	}
+	left, err := history.Newest(ctx, self.Metadata)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(left, func(e history.Entry) bool { return e.Namespace == namespace }) {
+		return nil
+	}
+	if err := self.Kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing namespace %s: %w", namespace, err)
+	}
+	return nil
+}

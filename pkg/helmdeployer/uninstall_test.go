@@ -1,0 +1,155 @@
+package helmdeployer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	helmchart "helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const definition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - {name: v1, served: true, storage: true}
+`
+
+// H09: the definitions of a bundle stay unless it says otherwise, and everything else goes.
+func TestOnlyDefinitionsStayWhenABundleGoes(t *testing.T) {
+	for _, deleteCRDs := range []bool{false, true} {
+		w := newWorld(t)
+		d := w.deployer()
+		job := raw("app", definition, widget, configMap("a", "one"))
+		job.Options.DeleteCRDResources = deleteCRDs
+		_, err := d.Deploy(t.Context(), job)
+		require.NoError(t, err)
+		assert.Equal(t, map[bool]string{false: "keep"}[deleteCRDs],
+			w.Object("CustomResourceDefinition", "", "widgets.example.com").GetAnnotations()["helm.sh/resource-policy"])
+		assert.Empty(t, w.Object("ConfigMap", appNamespace, "a").GetAnnotations()["helm.sh/resource-policy"])
+		require.NoError(t, d.Uninstall(t.Context(), "app"))
+		assert.Equal(t, !deleteCRDs, w.has("CustomResourceDefinition", "", "widgets.example.com"))
+		assert.False(t, w.has("ConfigMap", appNamespace, "a"))
+		assert.False(t, w.has("Widget", appNamespace, "w"))
+		assert.Empty(t, w.states(appNamespace, "app"))
+		require.NoError(t, d.Uninstall(t.Context(), "app"), "what is gone is no error")
+	}
+}
+
+func TestKeptResourcesAndTheAgentItselfAreForgotten(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	kept := raw("kept", configMap("kept", "one"))
+	kept.Options.KeepResources = true
+	agent := raw("fleet-agent-c1", configMap("agent", "one"))
+	agent.Agent = true
+	for _, job := range []Job{kept, agent} {
+		got, err := d.Deploy(t.Context(), job)
+		require.NoError(t, err)
+		require.NoError(t, d.Uninstall(t.Context(), job.Name))
+		_, err = d.Load(t.Context(), got.ID)
+		require.ErrorIs(t, err, ErrNoRelease, "%s", job.Name)
+	}
+	assert.True(t, w.has("ConfigMap", appNamespace, "kept"))
+	assert.True(t, w.has("ConfigMap", appNamespace, "agent"))
+	assert.Equal(t, "fleet-agent-bootstrap", w.Object("ConfigMap", appNamespace, "agent").GetAnnotations()["objectset.rio.cattle.io/id"])
+	// It comes back, and is the same release again.
+	_, err := d.Deploy(t.Context(), kept)
+	require.NoError(t, err)
+}
+
+func TestTheNamespaceGoesOnlyWhereItIsTheBundlesAlone(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	for _, name := range []string{"one", "two"} {
+		job := raw(name, configMap(name, "x"))
+		job.Options.DeleteNamespace = true
+		_, err := d.Deploy(t.Context(), job)
+		require.NoError(t, err)
+	}
+	require.NoError(t, d.Uninstall(t.Context(), "one"))
+	assert.True(t, w.has("Namespace", "", appNamespace), "the other bundle is there")
+	require.NoError(t, d.Uninstall(t.Context(), "two"))
+	assert.False(t, w.has("Namespace", "", appNamespace))
+
+	for _, namespace := range []string{"default", agentNamespace} {
+		w.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		job := raw("app", configMap("a", "x"))
+		job.Options.DefaultNamespace, job.Options.DeleteNamespace = namespace, true
+		_, err := d.Deploy(t.Context(), job)
+		require.NoError(t, err)
+		require.NoError(t, d.Uninstall(t.Context(), "app"))
+		assert.True(t, w.has("Namespace", "", namespace))
+	}
+}
+
+// Releases are known by the annotations of their charts: neither a name nor another agent's release counts.
+func TestOnlyReleasesOfThisAgentAreListed(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	_, err := d.Deploy(t.Context(), raw("app", configMap("a", "one")))
+	require.NoError(t, err)
+	other, err := New(Config{REST: w.Config(), Namespace: "another-agent"})
+	require.NoError(t, err)
+	job := raw("app", configMap("other", "one"))
+	job.Options.DefaultNamespace = "others"
+	_, err = other.Deploy(t.Context(), job)
+	require.NoError(t, err)
+	w.record("foreign", "by-hand", map[string]string{})
+
+	w.Reset()
+	found, err := d.List(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []Deployed{{BundleID: "app", Namespace: appNamespace, Name: "app", Revision: 1}}, found)
+	first := len(w.Requests())
+	_, err = d.List(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, len(w.Requests())-first, "records are read once")
+
+	require.NoError(t, d.Uninstall(t.Context(), "app"))
+	assert.True(t, w.has("ConfigMap", "others", "other"))
+	require.NoError(t, d.Uninstall(t.Context(), "by-hand"))
+	assert.Equal(t, []string{"1 deployed"}, w.states("foreign", "by-hand"))
+}
+
+// record writes a release as Helm's own storage does.
+func (w *world) record(namespace, name string, annotations map[string]string) {
+	w.t.Helper()
+	identity, err := w.deployer().self()
+	require.NoError(w.t, err)
+	kept := storage.Init(driver.NewSecrets(identity.Kube.CoreV1().Secrets(namespace)))
+	require.NoError(w.t, kept.Create(&release.Release{
+		Name: name, Namespace: namespace, Version: 1, Info: &release.Info{Status: release.StatusDeployed},
+		Chart:    &helmchart.Chart{Metadata: &helmchart.Metadata{Name: "c", Version: "1.0.0", APIVersion: "v2", Annotations: annotations}},
+		Manifest: configMap("x", "one"),
+	}))
+}
+
+// What another agent recorded, whose manifests leave namespaces out, is read, corrected, upgraded and removed.
+func TestReleasesOfOtherAgentsAreTakenOver(t *testing.T) {
+	w := newWorld(t)
+	w.record(appNamespace, "app", map[string]string{
+		"fleet.cattle.io/bundle-id": "app", "fleet.cattle.io/agent-namespace": agentNamespace, "fleet.cattle.io/service-account": "",
+	})
+	d := w.deployer()
+	found, err := d.Load(t.Context(), "apps/app:1")
+	require.NoError(t, err)
+	require.Len(t, found.Objects, 1)
+	assert.Equal(t, appNamespace, found.Objects[0].GetNamespace())
+	job := raw("app", configMap("z", "two"))
+	job.Release = "apps/app:1"
+	got, err := d.Deploy(t.Context(), job)
+	require.NoError(t, err)
+	assert.Equal(t, "apps/app:2", got.ID)
+	require.NoError(t, d.Uninstall(t.Context(), "app"))
+	assert.False(t, w.has("ConfigMap", appNamespace, "z"))
+}
