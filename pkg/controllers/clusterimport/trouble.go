@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
-	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -34,31 +32,11 @@ func ours(err error) error {
 	return &trouble{reason: reasonFailed, err: fmt.Errorf("on this hub, not on the cluster: %w; %s", err, triedAgain)}
 }
 
-// localPort is the end of a connection that changes with each try: a condition that names it would be written anew
-// each time.
-var localPort = regexp.MustCompile(`(read|write|dial) (tcp|udp) \S+->`)
-
-// clockTime is in Go's words for a certificate that is out of time, and differs with each try as well.
-var clockTime = regexp.MustCompile(`current time \S+ is (after|before)`)
-
-// credentials are what a foreign cluster, or a proxy on the way, may repeat in its answer.
-var credentials = regexp.MustCompile(`eyJ[\w-]+\.[\w-]*\.?[\w-]*|(?i:bearer)\s+\S+`)
-
 // maxText bounds what a foreign cluster says, in characters.
 const maxText = 768
 
-// plain is what an error says, the same each time that the same happens, in one printable line, without credentials and
-// not too long.
-func plain(err error) string {
-	text := registration.Printable(err.Error(), 8*maxText)
-	text = localPort.ReplaceAllString(text, "$1 $2 ")
-	text = clockTime.ReplaceAllString(text, "the hub's clock is $1")
-	text = credentials.ReplaceAllString(text, "(a credential)")
-	if utf8.RuneCountInString(text) > maxText {
-		return registration.Printable(text, maxText) + "..."
-	}
-	return text
-}
+// plain is what an error says, the same each time that the same happens, without credentials and not too long.
+func plain(err error) string { return registration.Steady(err.Error(), maxText) }
 
 // explain turns an error of a foreign cluster into a reason and a message that names the secret and the remedy.
 func explain(err error, secret string, trust trusted) (reason, message string) {

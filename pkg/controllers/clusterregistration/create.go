@@ -69,7 +69,7 @@ func refusedCluster(name string, err error) (refusal *decision, passes bool) {
 	case code < http.StatusBadRequest, code >= http.StatusInternalServerError, slices.Contains(ofTheMoment, code):
 		return nil, false
 	}
-	d := refused(nil, reasonClusterRefused, "the API server of this hub does not take cluster %s: %s; %s", name, registration.Printable(err.Error(), maxAnswer), end)
+	d := refused(nil, reasonClusterRefused, "the API server of this hub does not take cluster %s: %s; %s", name, registration.Steady(err.Error(), maxAnswer), end)
 	return &d, passes
 }
 

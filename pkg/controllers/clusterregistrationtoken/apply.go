@@ -13,6 +13,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // tokenKind is the kind of an owner that may not exist any more.
@@ -73,13 +74,17 @@ func (h *handler) renew(in input) (input, decision, error) {
 	return in, decide(in), nil
 }
 
+// maxAnswer bounds what of the API server's answer is shown, in characters.
+const maxAnswer = 512
+
 // failed says in the status what went wrong, and returns it, so that it is tried again. That somebody else was faster is
 // nothing to show: the next try follows at once.
 func (h *handler) failed(in input, d decision, reason string, err error) error {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	d.ready = ready{reason: reason, message: fmt.Sprintf("Registration token %s/%s: %v. It is tried again", in.token.Namespace, in.token.Name, err)}
+	d.ready = ready{reason: reason, message: fmt.Sprintf("Registration token %s/%s: %s. It is tried again",
+		in.token.Namespace, in.token.Name, registration.Steady(err.Error(), maxAnswer))}
 	if in.values == nil {
 		d.secretName = ""
 	}
