@@ -71,7 +71,7 @@ func raise(t *testing.T) *bed {
 	b.line, err = shim.NewTLS(s.Hub.URL, s.Hub.CA()) // ends with the process, as all that is shared
 	require.NoError(t, err)
 	b.HubURL, b.HubCA = b.line.URL(), b.line.CA()
-	b.Env = stage.Election(6*time.Second, 4*time.Second, time.Second)
+	b.Env = stage.Election(20*time.Second, 15*time.Second, 2*time.Second) // who kills an agent waits for its lease
 	ctx := stage.Until(t, 2*patience)
 	require.NoError(t, b.InstallHub(ctx, map[string]any{"agentHeartbeatInterval": heartbeat, "bootstrap": map[string]any{"enabled": false}}))
 	_, err = b.StartController(ctx)

@@ -49,7 +49,9 @@ func TestAgentBundlesAreReady(t *testing.T) {
 	for _, name := range []string{one, two} {
 		b.awaitReady(t, "fleet-agent-"+name, 1)
 		require.Len(t, b.nodes[name].Agents(stage.SystemNamespace), 1)
-		require.Len(t, b.nodes[name].Processes(), 1, "the agent of %s was started again", name)
+		deployment, err := b.AwaitAgent(stage.Until(t, patience), b.clusters[name], stage.SystemNamespace)
+		require.NoError(t, err)
+		require.Equal(t, "1", deployment.Annotations["deployment.kubernetes.io/revision"], "the agent of %s was rolled", name)
 		bd, err := b.deployment(t.Context(), "fleet-agent-"+name, name)
 		require.NoError(t, err)
 		require.NotNil(t, bd)
