@@ -15,6 +15,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/heartbeat"
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/metrics"
+	"github.com/rancher/fleet/pkg/agent/ready"
 	"github.com/rancher/fleet/pkg/agent/register"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -49,6 +50,9 @@ func Run(ctx context.Context, o Options) error {
 	defer serving.Wait()
 	defer cancel()
 	serve(ctx, &serving, o, process.registry)
+	if o.ReadyDir != "" {
+		serving.Go(func() { awaitReady(ctx, client, o, userAgent) })
+	}
 
 	instance := kube.Identity(o.PodName)
 	logrus.WithFields(logrus.Fields{"namespace": o.Namespace, "version": o.Version, "instance": instance}).Info("Agent starts")
@@ -83,6 +87,16 @@ func serve(ctx context.Context, serving *sync.WaitGroup, o Options, registry *pr
 		HealthAddress: o.HealthAddr, Health: kube.HealthHandler(nil, nil),
 	}
 	serving.Go(func() { endpoints.Serve(ctx) })
+}
+
+// awaitReady has this pod take over as soon as it may, whether it leads or not.
+func awaitReady(ctx context.Context, client kubernetes.Interface, o Options, userAgent string) {
+	ready.Await(ctx, ready.Config{
+		Latch: ready.At(o.ReadyDir), Clock: o.Clock, Random: rand.Float64,
+		Ask: func(ctx context.Context) (register.CredentialState, error) {
+			return register.Examine(ctx, register.Config{Client: client, Namespace: o.Namespace, UserAgent: userAgent, Pace: o.Pace, Clock: o.Clock})
+		},
+	})
 }
 
 // work is what the leader does.

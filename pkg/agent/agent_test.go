@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
+	"github.com/rancher/fleet/pkg/agent/ready"
 	"github.com/rancher/fleet/pkg/agent/register"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
@@ -333,4 +335,35 @@ func get(url string) int {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
+}
+
+// The pod that is to take over does not lead: it finds out by itself that the hub takes the stored credential.
+func TestAStandbyGetsReady(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	c := newCluster(t)
+	c.putBootstrap(h.Bootstrap())
+	c.start("agent-0", unchanged)
+	eventually(t, "it beats", func() bool { _, ok := h.Holder(); return ok && c.bootstrapIsGone() })
+	h.Guard("hub is away", func(apitest.Call) int { return http.StatusServiceUnavailable })
+	dir := t.TempDir()
+	latch := ready.At(dir)
+	c.start("agent-1", func(o *Options) { o.ReadyDir = dir })
+	eventually(t, "it says what it waits for", func() bool {
+		err := latch.Check()
+		return err != nil && strings.HasPrefix(err.Error(), ready.HubUnreachable)
+	})
+	h.Guard("hub is away", nil)
+	eventually(t, "it is ready", func() bool { return latch.Check() == nil })
+	assert.Equal(t, "agent-0", c.leader())
+	assert.Empty(t, c.Calls(func(call apitest.Call) bool {
+		return call.Token == "agent-1" && call.Writes() && call.Resource != hubtest.Leases
+	}))
+}
+
+// helm install --wait ends before the agent has a hub.
+func TestAnAgentWithoutACredentialIsReady(t *testing.T) {
+	c := newCluster(t)
+	dir := t.TempDir()
+	c.start("agent-0", func(o *Options) { o.ReadyDir = dir })
+	eventually(t, "it is ready", func() bool { return ready.At(dir).Check() == nil })
 }

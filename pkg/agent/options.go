@@ -37,6 +37,9 @@ type Options struct {
 	// MetricsAddr and HealthAddr are where to listen; empty or "0" means nowhere.
 	MetricsAddr, HealthAddr string
 
+	// ReadyDir is where this pod says that it is ready; empty where nobody asks.
+	ReadyDir string
+
 	// Clock and Pace are for tests; their zero values are what production uses.
 	Clock clock.WithTicker
 	Pace  register.Pace

@@ -79,6 +79,7 @@ func container(o Options, generation string) corev1.Container {
 		ImagePullPolicy: corev1.PullPolicy(o.PullPolicy),
 		Command:         []string{command},
 		Env:             environment(o, generation),
+		ReadinessProbe:  readinessProbe(),
 		// The root file system is read-only: Helm and discovery keep their caches in these two.
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "kube", MountPath: "/.kube"},
@@ -100,6 +101,20 @@ func container(o Options, generation string) corev1.Container {
 		}
 	}
 	return c
+}
+
+// readinessProbe asks the process by a file in tmp. It takes no port, which on the host network might be another's. There is
+// no liveness probe: a process that cannot go on ends by itself, and one that waits for the hub must not be ended. What
+// the API server would fill in is written out; a comparison with the live object then finds nothing.
+func readinessProbe() *corev1.Probe {
+	return &corev1.Probe{
+		ProbeHandler:        corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: []string{command, "--ready"}}},
+		InitialDelaySeconds: 2,
+		PeriodSeconds:       10,
+		TimeoutSeconds:      10,
+		SuccessThreshold:    1,
+		FailureThreshold:    3,
+	}
 }
 
 func emptyDir(name string) corev1.Volume {

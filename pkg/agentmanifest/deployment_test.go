@@ -1,8 +1,10 @@
 package agentmanifest
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -142,4 +144,18 @@ func TestTheDeploymentCarriesNothingOfItsOwn(t *testing.T) {
 	require.Empty(t, d.Spec.Template.Annotations)
 	require.Equal(t, map[string]string{"app": "fleet-agent"}, d.Spec.Template.Labels)
 	require.Equal(t, d.Spec.Selector.MatchLabels, d.Spec.Template.Labels)
+}
+
+// A process is not ended because the hub is away, and no port is needed to ask it.
+func TestOnlyReadinessIsAskedFor(t *testing.T) {
+	for _, o := range []Options{minimal(), full()} {
+		c := deployment(Normalize(o), "g").Spec.Template.Spec.Containers[0]
+		require.NotNil(t, c.ReadinessProbe)
+		require.NotNil(t, c.ReadinessProbe.Exec)
+		assert.Equal(t, []string{"fleetagent", "--ready"}, c.ReadinessProbe.Exec.Command)
+		assert.Nil(t, c.LivenessProbe)
+		assert.Nil(t, c.StartupProbe)
+		assert.True(t, slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/tmp" }),
+			"where the latch lies")
+	}
 }

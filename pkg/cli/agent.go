@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/rancher/fleet/pkg/agent"
+	"github.com/rancher/fleet/pkg/agent/ready"
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/config"
@@ -24,6 +25,7 @@ func agentCommand() *cli.Command {
 		&cli.StringFlag{Name: "checkin-interval", EnvVars: []string{agentmanifest.EnvCheckinInterval}, Usage: "how often to report in the Cluster's status; 0 means 15m"},
 		&cli.StringFlag{Name: "heartbeat-interval", EnvVars: []string{agentmanifest.EnvHeartbeatInterval}, Usage: "how often to renew the heartbeat's Lease; 0 means 60s"},
 		&cli.BoolFlag{Name: "leader-elect", Value: true, Usage: "work only while leading"},
+		&cli.BoolFlag{Name: "ready", Usage: "only say whether the agent of this pod is ready to take over, as its readiness probe does"},
 	)
 	flags = append(flags, endpointFlags("FLEET_AGENT_METRICS_BIND_ADDRESS", "FLEET_AGENT_PROBE_BIND_ADDRESS")...)
 	return &cli.Command{
@@ -35,6 +37,9 @@ func agentCommand() *cli.Command {
 }
 
 func runAgent(c *cli.Context) error {
+	if c.Bool("ready") {
+		return ready.At(os.TempDir()).Check()
+	}
 	setDebug(c)
 	namespace := c.String("namespace")
 	if namespace == "" {
@@ -62,8 +67,16 @@ func runAgent(c *cli.Context) error {
 		LeaderElect: c.Bool("leader-elect"), Election: election,
 		PodName: os.Getenv(envPodName), Hostname: os.Getenv(envHostname),
 		Generation: os.Getenv(agentmanifest.EnvGeneration), Version: version.Version,
-		MetricsAddr: metricsAddress(c), HealthAddr: healthAddress(c),
+		MetricsAddr: metricsAddress(c), HealthAddr: healthAddress(c), ReadyDir: readyDir(os.Getenv),
 	})
+}
+
+// readyDir is where a pod's probe looks. A plain process has none, and shares the directory with others.
+func readyDir(getenv func(string) string) string {
+	if getenv(envPodName) == "" {
+		return ""
+	}
+	return os.TempDir()
 }
 
 // interval reads a duration of which zero and nothing mean the default.

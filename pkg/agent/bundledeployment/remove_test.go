@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -121,8 +120,8 @@ func TestAnOrphanIsRemovedOnDemand(t *testing.T) {
 	w.Look("orphan")
 	w.attach(token)
 	w.never("removed", func() bool { return len(w.removed()) > 0 })
-	unknown, ok := w.Unknown([]string{"orphan"})
-	require.True(t, ok)
+	w.eventually("the hub is known", func() bool { _, ok := w.Unknown(nil); return ok })
+	unknown, _ := w.Unknown([]string{"orphan"})
 	assert.Equal(t, []string{"orphan"}, unknown)
 	w.Look("orphan")
 	w.eventually("it is uninstalled", func() bool { return len(w.removed()) == 1 })

@@ -3,10 +3,12 @@ package clusterstatus
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,6 +26,8 @@ const (
 	// gather is how long the news of a cluster's deployments is gathered: a hundred bundles that become ready together are
 	// one write.
 	gather = time.Second
+	// pause is how long a cluster whose bundles are under way rests between two writes. That all are ready is said at once.
+	pause = 5 * time.Second
 )
 
 // Deps is what this controller works with.
@@ -34,7 +38,11 @@ type Deps struct {
 	Clock       clock.PassiveClock
 }
 
-type handler struct{ Deps }
+type handler struct {
+	Deps
+	// written is when the status of each cluster was written last.
+	written sync.Map
+}
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
@@ -63,22 +71,46 @@ func (h *handler) clusterOf(namespace, _ string, obj runtime.Object) ([]relatedr
 	return []relatedresource.Key{{Namespace: workspace, Name: name}}, nil
 }
 
-func (h *handler) onChange(_ string, c *fleet.Cluster) (*fleet.Cluster, error) {
+func (h *handler) onChange(key string, c *fleet.Cluster) (*fleet.Cluster, error) {
 	if c == nil || c.DeletionTimestamp != nil {
+		h.written.Delete(key)
 		return c, nil
 	}
 	deployments, err := h.observe(c)
 	if err != nil {
 		return c, err
 	}
-	counted, now := figuresOf(deployments), h.Clock.Now()
-	_, err = kube.UpdateStatus(h.Clusters, c.Namespace, c.Name, kube.ClusterStatus, func(s *fleet.ClusterStatus) {
+	counted := figuresOf(deployments)
+	if rest := h.rest(key); rest > 0 && counted.underWay() {
+		h.Clusters.EnqueueAfter(c.Namespace, c.Name, rest)
+		return c, nil
+	}
+	return c, h.write(key, c, counted)
+}
+
+// rest is how long a cluster's status is not to be written again.
+func (h *handler) rest(key string) time.Duration {
+	last, ok := h.written.Load(key)
+	if !ok {
+		return 0
+	}
+	return pause - h.Clock.Now().Sub(last.(time.Time))
+}
+
+func (h *handler) write(key string, c *fleet.Cluster, counted figures) error {
+	now, differs := h.Clock.Now(), false
+	_, err := kube.UpdateStatus(h.Clusters, c.Namespace, c.Name, kube.ClusterStatus, func(s *fleet.ClusterStatus) {
+		before := s.DeepCopy()
 		counted.into(s, now)
+		differs = !equality.Semantic.DeepEqual(before, s)
 	})
 	if err != nil {
-		return c, fmt.Errorf("Cluster %s/%s: %w", c.Namespace, c.Name, err)
+		return fmt.Errorf("Cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}
-	return c, nil
+	if differs {
+		h.written.Store(key, now)
+	}
+	return nil
 }
 
 // observe are the deployments in the cluster's namespace. That its status names one is no proof that it is its own.

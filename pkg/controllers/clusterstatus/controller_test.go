@@ -16,6 +16,7 @@ import (
 
 type world struct {
 	*handler
+	clock       *clocktesting.FakePassiveClock
 	clusters    *controllertest.Controller[*fleet.Cluster, *fleet.ClusterList]
 	deployments *controllertest.Controller[*fleet.BundleDeployment, *fleet.BundleDeploymentList]
 }
@@ -28,9 +29,8 @@ func newWorld(t *testing.T) *world {
 		clusters:    controllertest.New[*fleet.Cluster, *fleet.ClusterList]("fleet.cattle.io", "clusters"),
 		deployments: controllertest.New[*fleet.BundleDeployment, *fleet.BundleDeploymentList]("fleet.cattle.io", "bundledeployments"),
 	}
-	w.handler = &handler{Deps{
-		Clusters: w.clusters, Deployments: w.deployments, Namespaces: namespaces, Clock: clocktesting.NewFakePassiveClock(now),
-	}}
+	w.clock = clocktesting.NewFakePassiveClock(now)
+	w.handler = &handler{Deps: Deps{Clusters: w.clusters, Deployments: w.deployments, Namespaces: namespaces, Clock: w.clock}}
 	namespaces.Add(place("place", "c"), place("other", "d"))
 	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "c", UID: "uid-c"}, Status: seen()}
 	c.Status.Namespace = "place"
@@ -91,4 +91,24 @@ func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
 	keys, err = w.clusterOf("nowhere", "a", bd)
 	require.NoError(t, err)
 	assert.Empty(t, keys)
+}
+
+// A hundred bundles on their way to a cluster are not a hundred writes.
+func TestAClusterWhoseBundlesAreUnderWayIsWrittenNowAndThen(t *testing.T) {
+	w := newWorld(t)
+	w.deployments.Add(deployment("b", "", false, nil), deployment("c", "", false, nil))
+	assert.Equal(t, "1/3", w.run(t).Status.Display.ReadyBundles)
+
+	w.clusters.Sync()
+	w.deployments.Add(deployment("b", "v1", true, nil))
+	assert.Equal(t, "1/3", w.run(t).Status.Display.ReadyBundles)
+	after, ok := w.clusters.After("ws", "c")
+	assert.True(t, ok)
+	assert.Equal(t, pause, after)
+
+	w.clock.SetTime(now.Add(pause))
+	assert.Equal(t, "2/3", w.run(t).Status.Display.ReadyBundles)
+	w.clusters.Sync()
+	w.deployments.Add(deployment("c", "v1", true, nil))
+	assert.Equal(t, "3/3", w.run(t).Status.Display.ReadyBundles, "that all is ready is said at once")
 }

@@ -65,6 +65,11 @@ func count(deployments []*fleet.BundleDeployment, label string) apps {
 	return counted
 }
 
+// underWay says that more will change before long.
+func (f figures) underWay() bool {
+	return f.summary.WaitApplied+f.summary.Pending+f.summary.OutOfSync > 0
+}
+
 // into writes the figures into a Cluster's status.
 func (f figures) into(s *fleet.ClusterStatus, now time.Time) {
 	s.Summary, s.ResourceCounts = *f.summary.DeepCopy(), f.resources
