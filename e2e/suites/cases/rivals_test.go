@@ -2,6 +2,7 @@ package cases
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -17,17 +18,19 @@ import (
 // looks bounds what a refused import may ask of the cluster: two reads at each of the few looks that follow the refusal.
 const looks = 12
 
-// deployed is the agent's Deployment as it is now: another UID is another Deployment, another generation another pod.
+// deployed is the agent's Deployment as it is now: another UID is another Deployment, another template another pod.
 type deployed struct {
-	uid        string
-	generation int64
+	uid      string
+	template string
 }
 
 func (b *bed) deployed(t *testing.T, p place) deployed {
 	t.Helper()
 	d, err := b.edge.Kube.AppsV1().Deployments(p.agents).Get(t.Context(), "fleet-agent", metav1.GetOptions{})
 	require.NoError(t, err)
-	return deployed{uid: string(d.UID), generation: d.Generation}
+	template, err := json.Marshal(d.Spec.Template)
+	require.NoError(t, err)
+	return deployed{uid: string(d.UID), template: string(template)}
 }
 
 // leftAlone observes that hubs write nothing to the downstream cluster, and hardly look at it.

@@ -33,6 +33,7 @@ func TestAConfigurationReachesClustersWhenItChangesAndOnce(t *testing.T) {
 
 	start := m.imports(t)
 	t.Run("keys that do not matter change nothing", func(t *testing.T) {
+		stage.AwaitQuiet(t, patience, m.Hub, count.By("fleet-controller"), count.Key.Write, func(k count.Key) bool { return !count.Leases(k) && !count.Events(k) })
 		writes := m.writes(t)
 		times := reduced(t, "writes of the configuration:", 20, 50)
 		for i := range times {

@@ -94,6 +94,8 @@ func installation(agentNamespace string) map[string][]string {
 		"<cluster>":           {edge1, edge2},
 		"<token>":             {edge2},
 		"<kubeconfig-secret>": {edge1 + "-kubeconfig"},
+		// Nobody has any.
+		"<pull-secret>": nil, "<downstream-resource>": nil, "<bundle>": nil,
 	}
 	for _, values := range known {
 		for i, value := range values {
@@ -148,6 +150,9 @@ var options = map[string]int{
 
 // expectOnHub counts by how many clusters, tokens and persons there are in the place that a row speaks of.
 func expectOnHub(r row) (n int, known bool) {
+	if r.kind == "Content" {
+		return 2, true // the agents of edge-1 and edge-2 are the same
+	}
 	inWorkspaces := map[string]map[string]int{
 		"<local-workspace>": {"manager": 1, "registered": 1},
 		"<workspace>":       {"manager": 1, "registered": 2, "cluster": 2, "token": 1, "person": 1},
