@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/config"
 )
@@ -60,12 +62,23 @@ func Effective(cluster *fleet.Cluster, cfg Settings) (o Options, propagate bool,
 		return Options{}, false, errors.New("agent options: no cluster given")
 	}
 	o = fromSettings(cfg)
+	o.Namespace = cmp.Or(ownNamespace(cluster), o.Namespace)
 	propagate = fromSpec(&o, cluster.Spec)
 	o = Normalize(o)
 	if err := ValidateOptions(o); err != nil {
 		return o, propagate, fmt.Errorf("agent of cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
 	return o, propagate, nil
+}
+
+// ownNamespace is where the agent of a cluster runs that joined by itself, as it reports it: the chart was installed there,
+// and another agent beside it would be one too many. Where the hub puts the agent, it knows.
+func ownNamespace(cluster *fleet.Cluster) string {
+	namespace := cluster.Status.Agent.Namespace
+	if cluster.Spec.KubeConfigSecret != "" || len(validation.IsDNS1123Label(namespace)) > 0 {
+		return ""
+	}
+	return namespace
 }
 
 func fromSettings(cfg Settings) Options {

@@ -55,6 +55,24 @@ func TestTheClustersOwnNamespaceIsItsScope(t *testing.T) {
 	require.Equal(t, "cattle-fleet-local-system", o.Scope)
 }
 
+func TestAnAgentThatCameByItselfStaysWhereItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		spec     fleet.ClusterSpec
+		reported string
+		want     string
+	}{
+		"reported":            {fleet.ClusterSpec{}, "elsewhere", "elsewhere"},
+		"not reported":        {fleet.ClusterSpec{}, "", "cattle-fleet-system"},
+		"no namespace at all": {fleet.ClusterSpec{}, "Else/where", "cattle-fleet-system"},
+		"wished otherwise":    {fleet.ClusterSpec{AgentNamespace: "wished"}, "elsewhere", "wished"},
+		"imported by the hub": {fleet.ClusterSpec{KubeConfigSecret: "kubeconfig"}, "elsewhere", "cattle-fleet-system"},
+	} {
+		o, _, err := Effective(&fleet.Cluster{Spec: test.spec, Status: fleet.ClusterStatus{Agent: fleet.AgentStatus{Namespace: test.reported}}}, settings())
+		require.NoError(t, err, name)
+		assert.Equal(t, test.want, o.Namespace, name)
+	}
+}
+
 func TestEveryAgentFieldOfTheClusterArrives(t *testing.T) {
 	f := full()
 	o := effectiveOptions(t, fleet.ClusterSpec{

@@ -88,8 +88,11 @@ func (i image) look(ctx context.Context, at string, cluster *stage.Cluster, befo
 	return now, nil
 }
 
-// ofKubernetes are objects that follow from others, with names that Kubernetes makes up.
-func ofKubernetes(key stage.Key) bool { return key.Kind == "Pod" || key.Kind == "ReplicaSet" }
+// ofKubernetes are objects that follow from others, with names that Kubernetes makes up; and Helm's records, of which there
+// is one more where an agent was killed.
+func ofKubernetes(key stage.Key) bool {
+	return key.Kind == "Pod" || key.Kind == "ReplicaSet" || key.Kind == "Secret" && strings.HasPrefix(key.Name, "sh.helm.release.v1.")
+}
 
 // contentOf is an object in disguise, without the server's bookkeeping.
 func contentOf(obj *unstructured.Unstructured) (string, error) {
@@ -104,6 +107,9 @@ func contentOf(obj *unstructured.Unstructured) (string, error) {
 	switch obj.GetKind() {
 	case "Deployment":
 		delete(obj.Object, "status") // no pod ever runs
+	case "Content":
+		delete(obj.Object, "content") // packed, and with the names of the run
+		delete(obj.Object, "sha256sum")
 	case "Secret":
 		if err := plainData(obj); err != nil {
 			return "", err

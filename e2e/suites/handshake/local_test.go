@@ -58,12 +58,16 @@ func (local) leave(t *testing.T, b *bed, p place) {
 // awaitNoManaged waits until the controller has removed what it does not remove before the Cluster is gone.
 func awaitNoManaged(t *testing.T, b *bed, p place) {
 	t.Helper()
-	await(t, "the end of all accounts of "+p.workspace, func(ctx context.Context) (bool, string, error) {
+	await(t, "the end of all accounts and contents of "+p.workspace, func(ctx context.Context) (bool, string, error) {
 		for _, namespace := range []string{stage.RegistrationNamespace, stage.AgentsNamespace} {
 			list, err := b.Hub.Kube.CoreV1().ServiceAccounts(namespace).List(ctx, metav1.ListOptions{LabelSelector: names.ManagedLabel})
 			if err != nil || len(list.Items) > 0 {
 				return false, namespace + " has accounts", err
 			}
+		}
+		contents, err := b.Hub.Dynamic.Resource(fleet.SchemeGroupVersion.WithResource("contents")).List(ctx, metav1.ListOptions{})
+		if err != nil || len(contents.Items) > 0 {
+			return false, "there are Contents", err
 		}
 		return true, "", nil
 	})

@@ -40,6 +40,7 @@ func settings(c config.Config) agentmanifest.Settings {
 func cluster(changes ...func(*fleet.Cluster)) *fleet.Cluster {
 	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: edge, UID: "uid-of-edge"}}
 	conditions.SetCondition(&c.Status.Conditions, fleet.ClusterConditionRegistered, metav1.ConditionTrue, "Test", "", now)
+	c.Status.Agent.LastSeen = metav1.NewTime(now)
 	for _, f := range changes {
 		f(c)
 	}

@@ -25,6 +25,8 @@ func wanted(c *fleet.Cluster, cfg config.Config) (want, keep bool) {
 		return false, false
 	case !conditions.IsTrue(c.Status.Conditions, fleet.ClusterConditionRegistered):
 		return false, true // a cluster that never joined needs none, and one that registers anew keeps its own
+	case c.Spec.KubeConfigSecret == "" && c.Status.Agent.LastSeen.IsZero():
+		return false, true // its agent has yet to say where it runs
 	}
 	return true, false
 }

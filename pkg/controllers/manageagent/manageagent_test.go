@@ -29,8 +29,12 @@ func TestWhoIsToHaveABundle(t *testing.T) {
 		config     config.Config
 		want, keep bool
 	}{
-		"registered":                       {cluster(), config.Config{}, true, false},
-		"not registered":                   {cluster(func(c *fleet.Cluster) { c.Status.Conditions = nil }), config.Config{}, false, true},
+		"registered":                     {cluster(), config.Config{}, true, false},
+		"not registered":                 {cluster(func(c *fleet.Cluster) { c.Status.Conditions = nil }), config.Config{}, false, true},
+		"joined by itself, not reported": {cluster(func(c *fleet.Cluster) { c.Status.Agent.LastSeen = metav1.Time{} }), config.Config{}, false, true},
+		"imported, not reported": {cluster(func(c *fleet.Cluster) {
+			c.Spec.KubeConfigSecret, c.Status.Agent.LastSeen = "kubeconfig", metav1.Time{}
+		}), config.Config{}, true, false},
 		"gone":                             {nil, config.Config{}, false, true},
 		"being deleted (E03)":              {cluster(func(c *fleet.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: now} }), config.Config{}, false, true},
 		"of another manager":               {cluster(label("x")), config.Config{}, false, true},
