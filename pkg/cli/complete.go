@@ -162,6 +162,8 @@ func values(ctx context.Context, flag string, typed map[string]string) []string 
 		return kube.UserContexts(typed[flagKubeconfig])
 	case flagNamespace, "n":
 		return workspaces(ctx, typed)
+	case flagCluster:
+		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(*fleet.Cluster) bool { return true })
 	}
 	return nil
 }

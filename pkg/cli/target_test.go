@@ -153,6 +153,17 @@ func TestFilesThatTargetCannotUse(t *testing.T) {
 	assert.Contains(t, errOut, "-n team is another")
 }
 
+func TestNamesOfClustersAndBundlesAreCompleted(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	h.put("Bundle", aBundle("x"))
+	for line, want := range map[string]string{"target --cluster ": "edge-1", "bundle explain a": "app", "bundle ": "explain"} {
+		words := strings.Split(line, " ")
+		_, out, _ := typed(append([]string{"__complete", "--"}, words...)...)
+		assert.Equal(t, want, strings.SplitN(out, "\n", 2)[0], line)
+	}
+}
+
 func TestStandardInputIsRead(t *testing.T) {
 	app := newApp(&bytes.Buffer{}, &bytes.Buffer{})
 	app.Reader = strings.NewReader(`{"kind":"Bundle","metadata":{"name":"app","namespace":"fleet-default"},"typo":1}`)
