@@ -17,6 +17,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/ready"
 	"github.com/rancher/fleet/pkg/agent/register"
+	"github.com/rancher/fleet/pkg/agent/upgrade"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -113,6 +114,10 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 	defer delivering.Wait()
 	defer cancel()
 	delivering.Go(func() { bundles.run(ctx) })
+	report := upgrade.NewReport()
+	delivering.Go(func() {
+		upgrade.Run(ctx, upgrade.Config{Client: client, Namespace: o.Namespace, Pod: o.PodName, Report: report, Clock: o.Clock})
+	})
 	supervisor := register.NewSupervisor(register.Config{
 		Client:    client,
 		Namespace: o.Namespace,
@@ -126,7 +131,7 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 		Metrics:   counted,
 		Work: func(ctx context.Context, session hub.Session, events register.Events) {
 			var both sync.WaitGroup
-			both.Go(func() { heartbeat.Run(ctx, session, beats(o, instance, counted), heartbeat.Listener(events)) })
+			both.Go(func() { heartbeat.Run(ctx, session, beats(o, instance, counted, report), heartbeat.Listener(events)) })
 			both.Go(func() { bundles.attach(ctx, session, events.Refused) })
 			both.Wait()
 		},
@@ -135,7 +140,7 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 }
 
 // beats is how the agent tells that it lives.
-func beats(o Options, instance string, counted *metrics.Metrics) heartbeat.Options {
+func beats(o Options, instance string, counted *metrics.Metrics, report *upgrade.Report) heartbeat.Options {
 	return heartbeat.Options{
 		Interval:        o.HeartbeatInterval,
 		CheckinInterval: o.CheckinInterval,
@@ -143,6 +148,8 @@ func beats(o Options, instance string, counted *metrics.Metrics) heartbeat.Optio
 		Namespace:       o.Namespace,
 		Version:         o.Version,
 		Generation:      o.Generation,
+		Upgrade:         report.Status,
+		UpgradeChanged:  report.Changed(),
 		Clock:           o.Clock,
 		Random:          rand.Float64,
 		Metrics:         counted,

@@ -69,7 +69,7 @@ func TestAnAgentThatCameByItselfStaysWhereItIs(t *testing.T) {
 	} {
 		o, _, err := Effective(&fleet.Cluster{Spec: test.spec, Status: fleet.ClusterStatus{Agent: fleet.AgentStatus{Namespace: test.reported}}}, settings())
 		require.NoError(t, err, name)
-		assert.Equal(t, test.want, o.Namespace, name)
+		require.Equal(t, test.want, o.Namespace, name)
 	}
 }
 

@@ -18,7 +18,7 @@ func typed(words ...string) (code int, out, errOut string) {
 
 func TestWhatNoCommandIsIsRefused(t *testing.T) {
 	for line, says := range map[string]string{
-		"bogus":                            `there is no command "bogus"; fleet knows controller, agent, cluster, token, registration, completion, version`,
+		"bogus":                            `there is no command "bogus"; fleet knows controller, agent, cluster, token, registration, bundle, target, deploy, completion, version`,
 		"bogus --debug":                    `there is no command "bogus"`,
 		"clusters list":                    `there is no command "clusters"`,
 		"help bogus":                       "bogus",

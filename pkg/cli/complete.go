@@ -162,6 +162,8 @@ func values(ctx context.Context, flag string, typed map[string]string) []string 
 		return kube.UserContexts(typed[flagKubeconfig])
 	case flagNamespace, "n":
 		return workspaces(ctx, typed)
+	case flagCluster:
+		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(*fleet.Cluster) bool { return true })
 	}
 	return nil
 }
@@ -173,6 +175,8 @@ func arguments(ctx context.Context, verb string, typed map[string]string) []stri
 		return slices.Collect(maps.Keys(completionScripts))
 	case "cluster explain", "cluster redeploy":
 		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(*fleet.Cluster) bool { return true })
+	case "bundle explain":
+		return objectNames[fleet.Bundle](ctx, kindBundle, typed, func(*fleet.Bundle) bool { return true })
 	case "token values", "token delete":
 		return objectNames[fleet.ClusterRegistrationToken](ctx, kindToken, typed, func(*fleet.ClusterRegistrationToken) bool { return true })
 	case "registration approve", "registration deny":

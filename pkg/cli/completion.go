@@ -47,7 +47,7 @@ function __fleet_complete
     $words[1] __complete -- $words[2..-1] "$current" 2>/dev/null
 end
 complete -c fleet -f -a '(__fleet_complete)'
-complete -c fleet -n 'contains -- (commandline -opc)[-1] --kubeconfig' -F
+complete -c fleet -n 'contains -- (commandline -opc)[-1] --kubeconfig --bundle-file -b --input-file -i' -F
 `,
 }
 
@@ -56,7 +56,7 @@ func completionCommand() *cli.Command {
 		Name:      "completion",
 		Usage:     "print a script that teaches a shell to complete fleet's commands, flags and names",
 		ArgsUsage: "bash|zsh|fish",
-		Description: "Names of clusters, tokens and requests are asked from the hub, for at most two seconds.\n\n" +
+		Description: "Names of clusters, tokens, requests and bundles are asked from the hub, for at most two seconds.\n\n" +
 			"   source <(fleet completion bash)      # in ~/.bashrc\n" +
 			"   source <(fleet completion zsh)       # in ~/.zshrc, after compinit\n" +
 			"   fleet completion fish | source       # in config.fish",

@@ -81,7 +81,7 @@ func aHubToComplete(t *testing.T) *testHub {
 func TestBashCompletesCommandsFlagsAndNames(t *testing.T) {
 	aHubToComplete(t)
 	for line, want := range map[string]string{
-		"fleet |":                                                   "agent cluster completion controller help registration token version",
+		"fleet |":                                                   "agent bundle cluster completion controller deploy help registration target token version",
 		"fleet cl|":                                                 "cluster",
 		"fleet cluster e|":                                          "explain",
 		"fleet bogus |":                                             "",

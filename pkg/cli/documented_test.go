@@ -13,7 +13,7 @@ import (
 )
 
 // inDocumentation is a command as the pages show it, on a line of its own or in a sentence.
-var inDocumentation = regexp.MustCompile("(?m)(?:^|[`$(] ?)(?:bin/)?fleet ((?:controller|agent|cluster|token|registration|completion|version)\\b[^`\\n]*)")
+var inDocumentation = regexp.MustCompile("(?m)(?:^|[`$(] ?)(?:bin/)?fleet ((?:controller|agent|cluster|token|registration|bundle|target|deploy|completion|version)\\b[^`\\n]*)")
 
 // What the pages tell people to type can be typed.
 func TestDocumentedCommandsExist(t *testing.T) {

@@ -32,6 +32,9 @@ func eachItem[L runtime.Object](ctx context.Context, list lister[L], options met
 		return list(ctx, options)
 	})
 	pages.PageSize, pages.PageBufferSize = pageSize, 1
+	if options.Limit > 0 { // of objects that may be large
+		pages.PageSize = options.Limit
+	}
 	count := 0
 	return pages.EachListItem(ctx, options, func(obj runtime.Object) error {
 		if count++; count > maxObjects {
@@ -153,6 +156,16 @@ var (
 	kindCluster = kind{"Cluster", fleet.ClusterResourceName, "cluster"}
 	kindToken   = kind{"ClusterRegistrationToken", fleet.ClusterRegistrationTokenResourceName, "token"}
 	kindRequest = kind{"ClusterRegistration", fleet.ClusterRegistrationResourceName, "registration"}
+	kindBundle  = kind{"Bundle", fleet.BundleResourceName, "bundle"}
+)
+
+// Kinds of the group that are read beside those that people name.
+var (
+	kindGroup       = kind{name: "ClusterGroup", resource: fleet.ClusterGroupResourceName}
+	kindMapping     = kind{name: "BundleNamespaceMapping", resource: fleet.BundleNamespaceMappingResourceName}
+	kindRestriction = kind{name: "GitRepoRestriction", resource: fleet.GitRepoRestrictionResourceName}
+	kindDeployment  = kind{name: "BundleDeployment", resource: fleet.BundleDeploymentResourceName}
+	kindContent     = kind{name: "Content", resource: fleet.ContentResourceName}
 )
 
 // find reads one object that a person has named.

@@ -100,6 +100,10 @@ const (
 	IdentityAnnotation = Prefix + "identity"
 	// ImportAnnotation records, on a Cluster, the account and the cluster UID of the last import.
 	ImportAnnotation = Prefix + "import"
+	// AgentUpgradeAnnotation says, on an agent's bundle, which GENERATION it carries and how that came there.
+	AgentUpgradeAnnotation = Prefix + "agent-upgrade"
+	// AgentTakenBackAnnotation says, on an agent's Deployment, which GENERATION its agent has taken back, and why.
+	AgentTakenBackAnnotation = Prefix + "agent-taken-back"
 	// AgentOwnerAnnotation says, on an agent's namespace of a downstream cluster, whose agent that is.
 	AgentOwnerAnnotation = Prefix + "agent-owner"
 	// OwnerAnnotation names the owner of an object that lies in another namespace, where no ownerReference may stand.

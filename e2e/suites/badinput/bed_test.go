@@ -1,6 +1,7 @@
 package badinput_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -128,6 +129,21 @@ func (b *bed) observe() *watched {
 	w := b.watch()
 	time.Sleep(window) // the window in which requests are counted
 	return w.upTo(b)
+}
+
+// settle waits until what was begun is done: the figures of a cluster follow its bundles within seconds, and not
+// more often than every five.
+func (b *bed) settle(t *testing.T, ours func(shim.Request) bool) {
+	t.Helper()
+	await(t, "the hub to rest", func(context.Context) (bool, string, error) {
+		last := ""
+		for _, r := range b.front.Requests() {
+			if r.UserAgent == "fleet-controller" && r.Write() && ours(r) && time.Since(r.Time) < window {
+				last = r.String()
+			}
+		}
+		return last == "", last, nil
+	})
 }
 
 func containsAll(text string, parts []string) bool {

@@ -203,13 +203,14 @@ func (tb *table) sayWhatIsWrong(t *testing.T) {
 // few calls by those rows alone that it may help to try again: after 2, 4, 8 … s, at most twice in the window.
 func (tb *table) rest(t *testing.T, calls int) {
 	t.Helper()
+	// What others of the suite have left is being cleared up at the same time.
+	ours := func(r shim.Request) bool { return strings.Contains(r.Namespace+"/"+r.Name, tb.workspace) }
+	tb.settle(t, ours)
 	before, err := tb.edge.Requests()
 	require.NoError(t, err)
 	seen := tb.observe()
 	after, err := tb.edge.Requests()
 	require.NoError(t, err)
-	// What others of the suite have left is being cleared up at the same time.
-	ours := func(r shim.Request) bool { return strings.Contains(r.Namespace+"/"+r.Name, tb.workspace) }
 	writes := seen.of("fleet-controller", func(r shim.Request) bool { return r.Write() && ours(r) })
 	require.Empty(t, writes, "writes within %s, with %d bad inputs:\n%s", window, len(tb.rows), strings.Join(writes, "\n"))
 	reads := seen.of("fleet-controller", func(r shim.Request) bool { return r.Read() && r.Verb != "watch" && ours(r) })

@@ -11,6 +11,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/pace"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/config"
 )
 
@@ -23,6 +24,10 @@ type Options struct {
 	Interval, CheckinInterval time.Duration
 	// Instance names this process in the Lease, Namespace is the agent's own.
 	Instance, Namespace, Version, Generation string
+
+	// Upgrade is what is to be said of a new pod of the agent; nil says nothing. UpgradeChanged has it said at once.
+	Upgrade        func() *fleet.AgentUpgradeStatus
+	UpgradeChanged <-chan struct{}
 
 	Clock  clock.Clock
 	Random pace.Random
@@ -65,7 +70,7 @@ func Run(ctx context.Context, session hub.Session, o Options, listener Listener)
 		awaitReport(ctx, o.Clock, report.settled)
 		pace.Repeat(ctx, o.Clock, beat.once)
 	})
-	both.Go(func() { pace.Repeat(ctx, o.Clock, report.once) })
+	both.Go(func() { pace.RepeatOn(ctx, o.Clock, o.UpgradeChanged, report.once) })
 	both.Wait()
 }
 

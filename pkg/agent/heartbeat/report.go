@@ -46,6 +46,9 @@ func (r *report) once(ctx context.Context) time.Duration {
 		Version:    registration.AgentText(r.options.Version),
 		Generation: registration.AgentText(r.options.Generation),
 	}
+	if r.options.Upgrade != nil {
+		status.Upgrade = r.options.Upgrade()
+	}
 	err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
 	if ctx.Err() != nil {
 		return r.options.CheckinInterval

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -146,3 +147,23 @@ type bare struct {
 }
 
 func (b bare) object() *bare { return &b }
+
+// What is in the way of a new pod is not to wait for the next check-in.
+func TestWhatIsInTheWayOfAnUpgradeIsReportedAtOnce(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	changed := make(chan struct{}, 1)
+	var upgrade atomic.Pointer[fleet.AgentUpgradeStatus]
+	a := start(t, h, func(o *Options) { o.Upgrade, o.UpgradeChanged = upgrade.Load, changed })
+	a.idle()
+	reported := func() *fleet.AgentUpgradeStatus {
+		var cluster fleet.Cluster
+		require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, &cluster))
+		return cluster.Status.Agent.Upgrade
+	}
+	assert.Nil(t, reported())
+	for _, status := range []*fleet.AgentUpgradeStatus{{Reason: "CrashLoop", Message: "ended 3 times"}, nil} {
+		upgrade.Store(status)
+		changed <- struct{}{}
+		require.Eventually(t, func() bool { return assert.ObjectsAreEqual(status, reported()) }, soon, time.Millisecond)
+	}
+}

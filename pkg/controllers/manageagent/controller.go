@@ -3,6 +3,7 @@ package manageagent
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rancher/wrangler/v3/pkg/apply"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/agentmanifest"
@@ -20,6 +22,7 @@ import (
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const handlerName = "fleet-manage-agent"
@@ -46,6 +49,7 @@ type handler struct {
 	Deps
 	bundles set
 	ctx     context.Context
+	waves   *table
 }
 
 // Register starts the controller with the factories behind deps.
@@ -56,6 +60,7 @@ func Register(ctx context.Context, deps Deps) {
 			ID: names.SetManageAgent, Kinds: []apply.InformerGetter{deps.Bundles}, OwnerReferences: true,
 		}),
 	}
+	h.waves = newTable(h)
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	kube.Watch(ctx, handlerName+"-bundles", clusterOfBundle, kube.Debounced(deps.Clusters, 0), deps.Bundles)
 	deps.Config.Subscribe(handlerName, h.onConfig)
@@ -75,8 +80,20 @@ func clusterOfBundle(namespace, _ string, obj runtime.Object) ([]relatedresource
 	return nil, nil
 }
 
+func newTable(h *handler) *table {
+	return &table{fill: h.agents, policy: func() policy {
+		upgrade := h.Config.Get().AgentUpgrade
+		p := policy{soak: upgrade.Soak.Duration, maxUnavailable: intstr.FromInt32(1)}
+		if upgrade.MaxUnavailable != nil {
+			p.maxUnavailable = *upgrade.MaxUnavailable
+		}
+		return p
+	}}
+}
+
 // onConfig has every Cluster looked at again: a new image or interval reaches all agents without another trigger.
 func (h *handler) onConfig(context.Context, config.Config) error {
+	h.waves.reset()
 	clusters, err := h.Clusters.Cache().List("", labels.Everything())
 	if err != nil {
 		return fmt.Errorf("listing clusters: %w", err)
@@ -87,11 +104,16 @@ func (h *handler) onConfig(context.Context, config.Config) error {
 	return nil
 }
 
-func (h *handler) onChange(_ string, cluster *fleet.Cluster) (*fleet.Cluster, error) {
-	cfg := h.Config.Get()
+func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, error) {
+	cfg, now := h.Config.Get(), h.Clock.Now()
+	place := relatedresource.FromString(id)
+	defer h.goOn(place, now)
 	want, keep := wanted(cluster, cfg)
-	if keep {
-		return cluster, nil
+	if keep || !want || !isCounted(cluster, cfg) {
+		h.waves.forget(key{place.Namespace, place.Name})
+	}
+	if keep || want && isTaken(cluster) {
+		return cluster, nil // condition Imported says what a taken namespace waits for
 	}
 	if !want {
 		if err := h.bundles.Remove(h.ctx, clusterKind, cluster.Namespace, cluster.Name); err != nil {
@@ -99,26 +121,93 @@ func (h *handler) onChange(_ string, cluster *fleet.Cluster) (*fleet.Cluster, er
 		}
 		return cluster, nil
 	}
-	bundle, err := bundleFor(cluster, h.Settings(cfg))
+	options, _, err := agentmanifest.Effective(cluster, h.Settings(cfg))
 	if err != nil {
+		h.waves.forget(key{cluster.Namespace, cluster.Name})
 		// Bad options are for a person to correct; to try again before that is of no use.
-		return cluster, h.report(cluster, metav1.ConditionFalse, "InvalidAgentOptions", err.Error())
+		return cluster, h.report(cluster, metav1.ConditionFalse, "InvalidAgentOptions", err.Error(), verdict{})
 	}
-	if err := h.bundles.Apply(h.ctx, cluster, bundle); err != nil {
-		return cluster, fmt.Errorf("agent bundle of cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	f, err := h.observe(cluster, options, canariesOf(cfg), now)
+	if err != nil {
+		return cluster, err
 	}
-	return cluster, h.report(cluster, metav1.ConditionTrue, "", "")
+	v, err := h.upgrade(f, options, isCounted(cluster, cfg), now)
+	if err != nil {
+		return cluster, err
+	}
+	if !v.again.IsZero() {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, v.again.Sub(now)+time.Second)
+	}
+	return cluster, h.report(cluster, metav1.ConditionTrue, "", "", v)
 }
 
-// report writes condition Reconciled, but not for its own sake: that all is well needs no write of its own when nothing
-// was wrong before.
-func (h *handler) report(cluster *fleet.Cluster, value metav1.ConditionStatus, reason, message string) error {
-	if value == metav1.ConditionTrue && conditions.GetCondition(cluster.Status.Conditions, fleet.ClusterConditionReconciled) == nil {
+// upgrade writes the bundle, unless it is not its turn.
+func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, now time.Time) (verdict, error) {
+	record, _ := registration.ImportOf(f.cluster.Annotations)
+	waved := false
+	if !atOnce(f, record.Generation) {
+		w := h.waves.ask(f.agent, now)
+		switch {
+		case !f.agent.reachable:
+			return judge(f, "waits for the agent to connect", now), nil
+		case !w.now[f.agent.key]:
+			return judge(f, w.told(f.cluster.Namespace), now), nil
+		}
+		waved = true
+	}
+	bundle, err := bundleFor(f.cluster, options)
+	if err != nil {
+		return verdict{}, err
+	}
+	if f.mark.Generation != f.agent.desired {
+		f.mark = mark{Generation: f.agent.desired, Waved: waved, Written: now.UTC().Truncate(time.Second)}
+	}
+	f.mark.Options = f.options
+	bundle.Annotations = map[string]string{names.AgentUpgradeAnnotation: f.mark.String()}
+	if err := h.bundles.Apply(h.ctx, f.cluster, bundle); err != nil {
+		f.agent.failing = f.agent.waits()
+		h.keep(f.agent, counted)
+		return verdict{}, fmt.Errorf("agent bundle of cluster %s/%s: %w", f.cluster.Namespace, f.cluster.Name, err)
+	}
+	f.agent = agentOf(f, f.agent.desired, canariesOf(h.Config.Get()), now)
+	h.keep(f.agent, counted)
+	return judge(f, "", now), nil
+}
+
+func (h *handler) keep(a agent, counted bool) {
+	if counted {
+		h.waves.put(a)
+	}
+}
+
+// goOn has those looked at whom a change of one Cluster concerns.
+func (h *handler) goOn(place relatedresource.Key, now time.Time) {
+	look, again := h.waves.next(now)
+	for _, k := range look {
+		if k.namespace != place.Namespace || k.name != place.Name {
+			h.Clusters.EnqueueAfter(k.namespace, k.name, 0)
+		}
+	}
+	if !again.IsZero() {
+		h.Clusters.EnqueueAfter(place.Namespace, place.Name, again.Sub(now)+time.Second)
+	}
+}
+
+// report writes conditions Reconciled and AgentUpgraded, but not for their own sake: that all is well needs no write of
+// its own when nothing was wrong before.
+func (h *handler) report(cluster *fleet.Cluster, value metav1.ConditionStatus, reason, message string, v verdict) error {
+	silent := value == metav1.ConditionTrue && conditions.GetCondition(cluster.Status.Conditions, fleet.ClusterConditionReconciled) == nil
+	if silent && v.reason == "" {
 		return nil
 	}
 	now := h.Clock.Now()
 	_, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
-		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionReconciled, value, reason, message, now)
+		if !silent {
+			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionReconciled, value, reason, message, now)
+		}
+		if v.reason != "" {
+			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionAgentUpgraded, v.status, v.reason, v.message, now)
+		}
 	})
 	return err
 }

@@ -55,6 +55,8 @@ func badOptions(c *fleet.Cluster) {
 type hub struct {
 	*handler
 	clusters *controllertest.Controller[*fleet.Cluster, *fleet.ClusterList]
+	written  *controllertest.Controller[*fleet.Bundle, *fleet.BundleList]
+	clock    *clocktesting.FakePassiveClock
 	applied  []runtime.Object
 	owner    desired.Owner
 	calls    []string
@@ -63,20 +65,28 @@ type hub struct {
 
 func newHub(t *testing.T, cfg string) *hub {
 	t.Helper()
-	h := &hub{clusters: controllertest.New[*fleet.Cluster, *fleet.ClusterList]("fleet.cattle.io", "clusters")}
+	h := &hub{
+		clusters: controllertest.New[*fleet.Cluster, *fleet.ClusterList]("fleet.cattle.io", "clusters"),
+		written:  controllertest.New[*fleet.Bundle, *fleet.BundleList]("fleet.cattle.io", "bundles"),
+		clock:    clocktesting.NewFakePassiveClock(now),
+	}
 	source := config.NewSource("v1")
 	_, err := source.Load(&corev1.ConfigMap{Data: map[string]string{names.ConfigKey: cfg}})
 	require.NoError(t, err)
 	h.handler = &handler{
-		Deps:    Deps{Clusters: h.clusters, Config: source, Settings: settings, Clock: clocktesting.NewFakePassiveClock(now)},
+		Deps:    Deps{Clusters: h.clusters, Bundles: h.written, Config: source, Settings: settings, Clock: h.clock},
 		bundles: h, ctx: context.Background(),
 	}
+	h.waves = newTable(h.handler)
 	return h
 }
 
 func (h *hub) Apply(_ context.Context, owner desired.Owner, objs ...runtime.Object) error {
 	h.calls = append(h.calls, "apply "+owner.GetNamespace()+"/"+owner.GetName())
 	h.owner, h.applied = owner, objs
+	if h.fails == nil {
+		h.written.Add(objs[0].(*fleet.Bundle))
+	}
 	return h.fails
 }
 

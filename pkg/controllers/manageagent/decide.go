@@ -13,6 +13,9 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
+// reasonTaken is the reason of condition Imported that holds a bundle.
+const reasonTaken = "AgentNamespaceTaken"
+
 // resourceName is the one file of an agent's bundle.
 const resourceName = "agent.yaml"
 
@@ -32,11 +35,7 @@ func wanted(c *fleet.Cluster, cfg config.Config) (want, keep bool) {
 }
 
 // bundleFor is the agent's bundle of a Cluster.
-func bundleFor(c *fleet.Cluster, settings agentmanifest.Settings) (*fleet.Bundle, error) {
-	options, _, err := agentmanifest.Effective(c, settings)
-	if err != nil {
-		return nil, err
-	}
+func bundleFor(c *fleet.Cluster, options agentmanifest.Options) (*fleet.Bundle, error) {
 	manifest, err := agentmanifest.BundleYAML(options)
 	if err != nil {
 		return nil, fmt.Errorf("agent of cluster %s: %w", c.Name, err)

@@ -52,8 +52,16 @@ func TestWhoIsToHaveABundle(t *testing.T) {
 	}
 }
 
+func bundleOf(c *fleet.Cluster, settings agentmanifest.Settings) (*fleet.Bundle, error) {
+	options, _, err := agentmanifest.Effective(c, settings)
+	if err != nil {
+		return nil, err
+	}
+	return bundleFor(c, options)
+}
+
 func TestTheBundleOfAnAgent(t *testing.T) {
-	b, err := bundleFor(cluster(), settings(config.Config{}))
+	b, err := bundleOf(cluster(), settings(config.Config{}))
 	require.NoError(t, err)
 
 	assert.Equal(t, metav1.ObjectMeta{Namespace: workspace, Name: "fleet-agent-edge"}, b.ObjectMeta)
@@ -80,7 +88,7 @@ func TestTheBundleCarriesTheGenerationThatTheImportCarries(t *testing.T) {
 		c.Spec.AgentEnvVars = []corev1.EnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy"}}
 		c.Spec.AgentNamespace = "agents"
 	})
-	b, err := bundleFor(c, settings(config.Config{}))
+	b, err := bundleOf(c, settings(config.Config{}))
 	require.NoError(t, err)
 	options, _, err := agentmanifest.Effective(c, settings(config.Config{}))
 	require.NoError(t, err)
@@ -146,24 +154,24 @@ func TestWhatChangesTheBundle(t *testing.T) {
 		"a heartbeat":                     {plain, func(c *fleet.Cluster) { c.Status.Agent.LastSeen = metav1.NewTime(now) }, true},
 		"the reference's flags in status": {plain, func(c *fleet.Cluster) { c.Status.AgentTolerationsHash, c.Status.AgentConfigChanged = "x", true }, true},
 	} {
-		a, err := bundleFor(cluster(test.a), settings(config.Config{}))
+		a, err := bundleOf(cluster(test.a), settings(config.Config{}))
 		require.NoError(t, err, name)
-		b, err := bundleFor(cluster(test.b), settings(config.Config{}))
+		b, err := bundleOf(cluster(test.b), settings(config.Config{}))
 		require.NoError(t, err, name)
 		assert.Equal(t, test.same, a.Spec.Resources[0].Content == b.Spec.Resources[0].Content, name)
 	}
 }
 
 func TestAnImageOfTheConfigurationReachesTheBundle(t *testing.T) {
-	a, err := bundleFor(cluster(), settings(config.Config{}))
+	a, err := bundleOf(cluster(), settings(config.Config{}))
 	require.NoError(t, err)
-	b, err := bundleFor(cluster(), settings(config.Config{AgentImage: "rancher/fleet-agent:v2"}))
+	b, err := bundleOf(cluster(), settings(config.Config{AgentImage: "rancher/fleet-agent:v2"}))
 	require.NoError(t, err)
 	assert.NotEqual(t, a.Spec.Resources, b.Spec.Resources)
 }
 
 func TestOptionsThatCannotBeAppliedNameTheCluster(t *testing.T) {
-	_, err := bundleFor(cluster(badOptions), settings(config.Config{}))
+	_, err := bundleOf(cluster(badOptions), settings(config.Config{}))
 	assert.ErrorContains(t, err, workspace+"/"+edge)
 }
 
@@ -176,7 +184,7 @@ func TestTheBundleCarriesNoCopyOfAPullSecret(t *testing.T) {
 		config config.Config
 		named  string
 	}{"none": {nil, config.Config{}, ""}, "the Cluster's": {own, config.Config{}, "own"}, "the hub's": {nil, global, "global"}, "both": {own, global, "own"}} {
-		b, err := bundleFor(cluster(func(c *fleet.Cluster) { c.Spec.AgentPullSecrets = test.own }), settings(test.config))
+		b, err := bundleOf(cluster(func(c *fleet.Cluster) { c.Spec.AgentPullSecrets = test.own }), settings(test.config))
 		require.NoError(t, err, name)
 		content := b.Spec.Resources[0].Content
 		assert.NotContains(t, content, "kind: Secret\n", name)

@@ -105,9 +105,9 @@ func TestRemovalsAreTold(t *testing.T) {
 func TestTheRolloutHoldsBack(t *testing.T) {
 	facts := world(t, bundle("a.yaml=1"), cluster("a", prod), cluster("b", prod), cluster("c", prod))
 	facts.Bundle = bundle("a.yaml=2")
-	max := intstr.FromInt32(1)
+	one := intstr.FromInt32(1)
 	facts.Bundle.Spec.RolloutStrategy = &fleet.RolloutStrategy{
-		MaxUnavailable: &max,
+		MaxUnavailable: &one,
 		Partitions:     []fleet.Partition{{Name: "first", ClusterName: "b", MaxUnavailable: new(intstr.IntOrString)}},
 	}
 	changes := At(facts).Changes()

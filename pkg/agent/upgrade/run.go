@@ -1,0 +1,184 @@
+package upgrade
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+
+	"github.com/rancher/fleet/pkg/agentupgrade"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+const (
+	callTimeout = 15 * time.Second
+	// retry is the pause after the agent's own cluster has failed to answer.
+	retry = 30 * time.Second
+)
+
+// Config is what the watch over the upgrade works with.
+type Config struct {
+	// Client is of the agent's own cluster, Namespace the agent's and Pod the name of its own pod.
+	Client         kubernetes.Interface
+	Namespace, Pod string
+	Report         *Report
+	Clock          clock.WithTicker
+}
+
+type watcher struct {
+	Config
+	stores  stores
+	changed chan struct{}
+	before  trouble
+}
+
+// Run watches until the context ends. An agent that runs in no pod of a Deployment has nothing to watch.
+func Run(ctx context.Context, c Config) {
+	if c.Pod == "" || !inCluster(ctx, c) {
+		return
+	}
+	w := &watcher{Config: c, changed: make(chan struct{}, 1)}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	informers, err := w.watch()
+	if err != nil {
+		logrus.Warnf("The agent's own upgrade is not watched: %v", err)
+		return
+	}
+	for _, informer := range informers {
+		watching.Go(func() { informer.RunWithContext(ctx) })
+	}
+	for _, informer := range informers {
+		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			return
+		}
+	}
+	for ctx.Err() == nil {
+		w.await(ctx, w.look(ctx))
+	}
+}
+
+// inCluster says that this process runs in the pod that it names.
+func inCluster(ctx context.Context, c Config) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := c.Client.CoreV1().Pods(c.Namespace).Get(ctx, c.Pod, metav1.GetOptions{})
+	return err == nil
+}
+
+func (w *watcher) await(ctx context.Context, pause time.Duration) {
+	timer := w.Clock.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-w.changed:
+	case <-timer.C():
+	}
+}
+
+// look judges and acts; the result is when to look again without a change.
+func (w *watcher) look(ctx context.Context) time.Duration {
+	f := w.stores.facts(w.Pod, w.Clock.Now())
+	f.probes = w.probes(ctx, f)
+	v := judge(f, w.before)
+	w.before = v.trouble
+	if v.takeBack {
+		err := w.takeBack(ctx, f, v)
+		if err == nil {
+			return time.Hour // the change comes by the watch, and with it what is to be reported
+		}
+		if ctx.Err() == nil {
+			logrus.Warnf("The agent's new pod cannot be taken back, trying again: %v", err)
+		}
+		w.Report.set(v.report)
+		return retry
+	}
+	w.Report.set(v.report)
+	if v.again.IsZero() {
+		return time.Hour
+	}
+	return max(v.again.Sub(f.now), 0)
+}
+
+// takeBack puts the template of this agent's own pod back. Both are read live first: nothing is touched while this pod is
+// not ready itself, or if the template is another by now.
+func (w *watcher) takeBack(ctx context.Context, f facts, v verdict) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	self, err := w.Client.CoreV1().Pods(w.Namespace).Get(ctx, w.Pod, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("pod %s/%s: %w", w.Namespace, w.Pod, err)
+	}
+	live, err := w.Client.AppsV1().Deployments(w.Namespace).Get(ctx, names.AgentDeployment, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
+	}
+	switch {
+	case !isReady(self):
+		return fmt.Errorf("pod %s/%s is not ready itself", w.Namespace, w.Pod)
+	case live.UID != f.deployment.UID || generationOf(live.Spec.Template) != v.trouble.generation:
+		return fmt.Errorf("Deployment %s/%s has changed meanwhile", w.Namespace, names.AgentDeployment)
+	}
+	changed, err := withTemplateOf(live, v)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Client.AppsV1().Deployments(w.Namespace).Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
+	}
+	logrus.Warnf("The agent's upgrade to generation %s was taken back: %s", v.trouble.generation, agentupgrade.Message(v.trouble.message))
+	return nil
+}
+
+func withTemplateOf(live *appsv1.Deployment, v verdict) (*appsv1.Deployment, error) {
+	changed := live.DeepCopy()
+	changed.Spec.Template = *v.own.Spec.Template.DeepCopy()
+	delete(changed.Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
+	note, err := json.Marshal(record{
+		Generation: v.trouble.generation, To: generationOf(v.own.Spec.Template), Since: metav1.NewTime(v.trouble.since.UTC()),
+		Message: agentupgrade.Message(v.trouble.reason + ": " + v.trouble.message),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if changed.Annotations == nil {
+		changed.Annotations = map[string]string{}
+	}
+	changed.Annotations[names.AgentTakenBackAnnotation] = string(note)
+	return changed, nil
+}
+
+// probes asks what the readiness probes of pods said that run and are not ready: the kubelet says it in Events only.
+func (w *watcher) probes(ctx context.Context, f facts) map[string]string {
+	out := map[string]string{}
+	for _, pod := range f.pods {
+		if status := containerOf(pod); isReady(pod) || status == nil || status.State.Running == nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, callTimeout)
+		events, err := w.Client.CoreV1().Events(w.Namespace).List(ctx, metav1.ListOptions{
+			FieldSelector: "involvedObject.uid=" + string(pod.UID) + ",reason=Unhealthy", Limit: 10,
+		})
+		cancel()
+		if err != nil {
+			continue // it is told without
+		}
+		var last corev1.Event
+		for _, e := range events.Items {
+			if !e.LastTimestamp.Before(&last.LastTimestamp) {
+				last = e
+			}
+		}
+		out[string(pod.UID)] = last.Message
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+)
+
+// targeted is what `fleet target` prints of a bundle for one cluster.
+func targeted(t *testing.T, b *fleet.Bundle) (file, text string) {
+	t.Helper()
+	code, out, errOut := typed("target", "-b", written(t, b), "--cluster", "edge-1")
+	require.Zero(t, code, errOut)
+	return fileOf(t, out), out
+}
+
+func fileOf(t *testing.T, text string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+const anotherYAML = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: another}\n"
+
+// The cluster is the hub's own here: one server has both.
+func TestWhatTargetPrintsIsDeployed(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	file, _ := targeted(t, aBundle(configMapYAML+anotherYAML))
+
+	code, out, errOut := typed("deploy", "-i", file, "-n", "apps", "--dry-run")
+	require.Zero(t, code, errOut)
+	all, err := documents([]byte(out))
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Contains(t, out, "namespace: apps")
+
+	code, out, errOut = typed("deploy", "-i", file, "-n", "apps", "--diff")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "create 2, take over 0, change 0, remove 0;")
+	assert.Contains(t, errOut, "There is no release app in namespace apps yet.")
+	assert.Nil(t, h.Object("ConfigMap", "apps", "settings"))
+
+	code, out, errOut = typed("deploy", "-i", file, "-n", "apps")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "Deployed app: release apps/app:1, objects: 2.")
+	assert.NotNil(t, h.Object("ConfigMap", "apps", "settings"))
+
+	code, out, errOut = typed("deploy", "-i", file, "-n", "apps", "--diff")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "create 0, take over 0, change 0, remove 0; keep 0, run 0, same 2")
+
+	changed, _ := targeted(t, aBundle(strings.Replace(configMapYAML, "two", "three", 1)))
+	code, out, errOut = typed("deploy", "-i", changed, "-n", "apps", "--diff")
+	require.Zero(t, code, errOut)
+	rows := cells(out)
+	assert.Equal(t, []string{"change", "ConfigMap apps/settings", "data.key"}, rows[1])
+	assert.Equal(t, []string{"remove", "ConfigMap apps/another", "-"}, rows[2])
+	assert.NotNil(t, h.Object("ConfigMap", "apps", "another"), "a dry run removes nothing")
+}
+
+func TestFilesThatDeployCannotUse(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	_, text := targeted(t, aBundle(configMapYAML))
+	all, err := documents([]byte(text))
+	require.NoError(t, err)
+	content, deployment := string(all[0]), string(all[1])
+	edited := func(change func(*unstructured.Unstructured)) string {
+		u := &unstructured.Unstructured{}
+		require.NoError(t, yaml.Unmarshal(all[1], &u.Object))
+		change(u)
+		out, err := yaml.Marshal(u.Object)
+		require.NoError(t, err)
+		return content + "---\n" + string(out)
+	}
+	for says, text := range map[string]string{
+		"there is no Content s-":          deployment,
+		"has 0 BundleDeployments":         content,
+		"has 2 BundleDeployments":         content + "---\n" + deployment + "---\n" + deployment,
+		`kind "Pod" has no business here`: "kind: Pod",
+		"spec.ociContents":                edited(func(u *unstructured.Unstructured) { set(u, true, "spec", "ociContents") }),
+		"spec.deploymentID is empty":      edited(func(u *unstructured.Unstructured) { set(u, "", "spec", "deploymentID") }),
+		"its values are in the Secret":    edited(func(u *unstructured.Unstructured) { set(u, "abc", "spec", "valuesHash") }),
+		"which only that agent deploys":   edited(func(u *unstructured.Unstructured) { u.SetName("fleet-agent-edge-1") }),
+		"has other values than":           edited(func(u *unstructured.Unstructured) { set(u, "abc", "spec", "valuesHash") }) + "---\nkind: Secret\nmetadata: {name: app, namespace: cluster-edge-1}\n",
+		"is damaged":                      strings.Replace(content, "sha256sum: ", "sha256sum: 0", 1) + "---\n" + deployment,
+	} {
+		code, out, errOut := typed("deploy", "-i", fileOf(t, text), "--dry-run")
+		assert.Equal(t, 1, code, says)
+		assert.Empty(t, out, says)
+		assert.Contains(t, errOut, says)
+	}
+}
+
+func set(u *unstructured.Unstructured, value any, path ...string) {
+	_ = unstructured.SetNestedField(u.Object, value, path...)
+}
