@@ -66,6 +66,9 @@ func deploy(c *cli.Context) error {
 	if namespace := c.String(flagNamespace); namespace != "" {
 		job.Options.DefaultNamespace = namespace
 	}
+	if account := job.Options.ServiceAccount; account != "" && c.String(flagAgentNamespace) == "" && !c.Bool(flagDryRun) {
+		return usagef("the bundle is deployed by service account %.64q of the agent's namespace: name that with --%s", account, flagAgentNamespace)
+	}
 	if c.Bool(flagDryRun) {
 		return renderOnly(c, job)
 	}
@@ -119,6 +122,9 @@ type deployed struct {
 func deployTo(c *cli.Context, cfg *rest.Config, job helmdeployer.Job) error {
 	deployer, err := helmdeployer.New(helmdeployer.Config{REST: cfg, Namespace: agentNamespace(c)})
 	if err != nil {
+		return err
+	}
+	if err := checkOwner(c.Context, cfg, job, agentNamespace(c)); err != nil {
 		return err
 	}
 	release, err := deployer.Deploy(c.Context, job)

@@ -68,6 +68,34 @@ func TestWhatTargetPrintsIsDeployed(t *testing.T) {
 	assert.NotNil(t, h.Object("ConfigMap", "apps", "another"), "a dry run removes nothing")
 }
 
+// A release that an agent has is not taken away from it: it would be left behind when its BundleDeployment goes.
+func TestAReleaseOfAnAgentIsNotTakenAway(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	file, _ := targeted(t, aBundle(configMapYAML))
+	code, _, errOut := typed("deploy", "-i", file, "-n", "apps", "-a", "cattle-fleet-system")
+	require.Zero(t, code, errOut)
+
+	code, out, errOut := typed("deploy", "-i", file, "-n", "apps")
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errOut, `release apps/app belongs to the agent in namespace "cattle-fleet-system": add -a`)
+	code, _, errOut = typed("deploy", "-i", file, "-n", "apps", "--diff")
+	assert.Zero(t, code)
+	assert.Contains(t, errOut, "would be refused")
+	code, _, errOut = typed("deploy", "-i", file, "-n", "apps", "-a", "cattle-fleet-system")
+	assert.Zero(t, code, errOut)
+}
+
+func TestABundleWithAServiceAccountNeedsTheAgentsNamespace(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	file, _ := targeted(t, aBundle(configMapYAML, func(b *fleet.Bundle) { b.Spec.ServiceAccount = "deployer" }))
+	code, _, errOut := typed("deploy", "-i", file)
+	assert.Equal(t, usageError, code)
+	assert.Contains(t, errOut, "name that with --agent-namespace")
+}
+
 func TestFilesThatDeployCannotUse(t *testing.T) {
 	h := newDeliveryHub(t)
 	h.hosts("edge-1", inProd)

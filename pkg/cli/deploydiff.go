@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
@@ -21,6 +22,7 @@ import (
 	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/helmdeployer/cluster"
 	"github.com/rancher/fleet/pkg/helmdeployer/history"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // releaseReader reads what a cluster has of a bundle's release.
@@ -68,6 +70,9 @@ func diffRelease(c *cli.Context, cfg *rest.Config, job helmdeployer.Job) error {
 	if err != nil {
 		return err
 	}
+	if err := checkOwner(c.Context, cfg, job, agentNamespace(c)); err != nil {
+		note(c, "The deployment would be refused: %v", err)
+	}
 	noteSources(c, job)
 	if !found {
 		note(c, "There is no release %s in namespace %s yet.", helmdeployer.ReleaseName(job.Name, job.Options), helmdeployer.Namespace(job.Options))
@@ -104,10 +109,47 @@ func (r *releaseReader) served() (versions []string, version string, err error) 
 	return versions, info.GitVersion, nil
 }
 
+func isReleaseOf(job helmdeployer.Job, entry history.Entry) bool {
+	return entry.Namespace == helmdeployer.Namespace(job.Options) && entry.Name == helmdeployer.ReleaseName(job.Name, job.Options)
+}
+
+// agentMark is the annotation of a release that names the namespace of the agent whose it is.
+const agentMark = names.Prefix + "agent-namespace"
+
+// checkOwner refuses to take a release away from an agent: that one would not know it any more, and leave it behind when
+// its BundleDeployment goes.
+func checkOwner(ctx context.Context, cfg *rest.Config, job helmdeployer.Job, owner string) error {
+	client, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("clients: %w", err)
+	}
+	clients, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return fmt.Errorf("clients: %w", err)
+	}
+	all, err := history.Newest(ctx, client)
+	if err != nil {
+		return err
+	}
+	for _, entry := range all {
+		if !isReleaseOf(job, entry) {
+			continue
+		}
+		marks, err := history.ChartAnnotations(ctx, clients.CoreV1(), entry.ID)
+		if err != nil {
+			return err
+		}
+		if has := marks[agentMark]; has != "" && has != owner && has != nobodysNamespace {
+			return fmt.Errorf("release %s/%s belongs to the agent in namespace %.64q: add -a with that namespace to deploy it as that agent, which goes on with what the hub says at the next change",
+				entry.Namespace, entry.Name, has)
+		}
+	}
+	return nil
+}
+
 // released are the objects of the bundle's release as it was deployed last, and of those that the bundle had under other
 // names, which go with the next deployment.
 func (r *releaseReader) released(job helmdeployer.Job) (objects []*unstructured.Unstructured, found bool, err error) {
-	namespace, name := helmdeployer.Namespace(job.Options), helmdeployer.ReleaseName(job.Name, job.Options)
 	all, err := history.Newest(r.ctx, r.metadata)
 	if err != nil {
 		return nil, false, err
@@ -123,7 +165,7 @@ func (r *releaseReader) released(job helmdeployer.Job) (objects []*unstructured.
 		}
 	}
 	for _, entry := range all {
-		this := entry.Namespace == namespace && entry.Name == name
+		this := isReleaseOf(job, entry)
 		if !this && !others[entry.Namespace+"/"+entry.Name] {
 			continue
 		}
