@@ -70,7 +70,9 @@ func (w *waves) mark(i int) mark {
 
 // comesBack lets an agent run what its bundle carries.
 func (w *waves) comesBack(i int) {
-	w.change(i, func(c *fleet.Cluster) { c.Status.Agent = fleet.AgentStatus{LastSeen: metav1.NewTime(now), Generation: w.mark(i).Generation} })
+	w.change(i, func(c *fleet.Cluster) {
+		c.Status.Agent = fleet.AgentStatus{LastSeen: metav1.NewTime(now), Generation: w.mark(i).Generation}
+	})
 }
 
 func (w *waves) load(document string) {
