@@ -18,6 +18,7 @@ func figures() []figure {
 		{"max", func(r Run) float64 { return r.Max }},
 		{"busyAfter", func(r Run) float64 { return r.BusyAfter }},
 		{"writesPerJoin", func(r Run) float64 { return r.WritesPerJoin }},
+		{"bundleWritesPerJoin", func(r Run) float64 { return r.BundleWritesPerJoin }},
 		{"leasesPerJoin", func(r Run) float64 { return r.LeasesPerJoin }},
 		{"eventsPerJoin", func(r Run) float64 { return r.EventsPerJoin }},
 		{"readsPerJoin", func(r Run) float64 { return r.ReadsPerJoin }},

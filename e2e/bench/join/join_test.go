@@ -41,9 +41,11 @@ func TestWritesOfAgentsAndDriverAreNotTheHubs(t *testing.T) {
 		entry(0, "fleet-controller", "create", "events", "w", "e", 201),
 		entry(0, "fleet-controller", "get", "secrets", "w", "s", 200),
 		entry(0, userAgent, "get", "secrets", "w", "s", 403),
+		entry(0, "fleet-controller", "create", "bundledeployments", "c1", "b", 201),
 		lease, manager, review,
 	}, 2)
-	require.InDelta(t, 1.5, traffic.WritesPerJoin, 1e-9, "two status updates and the config map")
+	require.InDelta(t, 2, traffic.WritesPerJoin, 1e-9, "two status updates, the config map and the deployment")
+	require.InDelta(t, 1.5, traffic.BundleWritesPerJoin, 1e-9)
 	require.InDelta(t, 0.5, traffic.LeasesPerJoin, 1e-9)
 	require.InDelta(t, 0.5, traffic.EventsPerJoin, 1e-9)
 	require.InDelta(t, 0.5, traffic.AgentWritesPerJoin, 1e-9)

@@ -104,9 +104,9 @@ func (r Report) durations(out *strings.Builder) {
 }
 
 func (r Report) traffic(out *strings.Builder) {
-	header(out, "Requests per join", "agents", "round trip, ms", "hub writes", "Leases", "Events", "hub reads", "agent's writes", "agent's reads", "watch events")
+	header(out, "Requests per join", "agents", "round trip, ms", "hub writes", "of them up to the agent's bundle", "Leases", "Events", "hub reads", "agent's writes", "agent's reads", "watch events")
 	for _, cell := range r.Cells {
-		row(out, cell.agents(), fmt.Sprint(cell.RTTMillis), cell.of("writesPerJoin"), cell.of("leasesPerJoin"), cell.of("eventsPerJoin"),
+		row(out, cell.agents(), fmt.Sprint(cell.RTTMillis), cell.of("writesPerJoin"), cell.of("bundleWritesPerJoin"), cell.of("leasesPerJoin"), cell.of("eventsPerJoin"),
 			cell.of("readsPerJoin"), cell.of("agentWritesPerJoin"), cell.of("agentReadsPerJoin"), cell.of("watchEventsPerJoin"))
 	}
 }

@@ -11,8 +11,8 @@ import (
 // Print tells a run to people.
 func (r Run) Print(out io.Writer) {
 	fmt.Fprintf(out, "%d joins   rate %.1f/s   p50 %.3f s   p99 %.3f s   max %.3f s   hub busy for another %.1f s\n", r.Joins, r.Rate, r.P50, r.P99, r.Max, r.BusyAfter)
-	fmt.Fprintf(out, "writes per join %.2f (beside them: Leases %.2f, Events %.2f, the agent's own %.2f)\n",
-		r.WritesPerJoin, r.LeasesPerJoin, r.EventsPerJoin, r.AgentWritesPerJoin)
+	fmt.Fprintf(out, "writes per join %.2f, up to the agent's bundle %.2f (beside them: Leases %.2f, Events %.2f, the agent's own %.2f)\n",
+		r.WritesPerJoin, r.BundleWritesPerJoin, r.LeasesPerJoin, r.EventsPerJoin, r.AgentWritesPerJoin)
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
 		r.ReadsPerJoin, r.AgentReadsPerJoin, r.Looks, r.Tries, r.WatchEventsPerJoin)
 	fmt.Fprintf(out, "a join costs all processes together so much processor time that this machine could do %.1f/s at most\n", r.CPUBound)

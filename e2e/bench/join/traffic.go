@@ -23,6 +23,8 @@ type Line struct {
 type Traffic struct {
 	// WritesPerJoin are all mutating requests by others than the agents, without Leases, Events and reviews.
 	WritesPerJoin float64 `json:"writesPerJoin"`
+	// BundleWritesPerJoin are those up to the agent's bundle, without what brings it to the cluster.
+	BundleWritesPerJoin float64 `json:"bundleWritesPerJoin"`
 	// LeasesPerJoin and EventsPerJoin are the writes that WritesPerJoin leaves out; AgentWritesPerJoin are the agents' own.
 	LeasesPerJoin      float64 `json:"leasesPerJoin"`
 	EventsPerJoin      float64 `json:"eventsPerJoin"`
@@ -48,6 +50,17 @@ func isHubWrite(k count.Key) bool {
 	return k.Write() && !count.Leases(k) && !count.Events(k) && !count.Reviews(k) && !isAgents(k) && !isBystanders(k)
 }
 
+// isDelivery picks what comes after the agent's bundle: its finalizer and status, its Content and its deployment.
+func isDelivery(k count.Key) bool {
+	switch k.Resource {
+	case "contents", "bundledeployments":
+		return true
+	case "bundles":
+		return k.Verb != "create"
+	}
+	return false
+}
+
 // trafficOf sorts the requests of n joins.
 func trafficOf(entries []count.Entry, n int) Traffic {
 	requests, failures := count.Counts{}, count.Counts{}
@@ -63,14 +76,15 @@ func trafficOf(entries []count.Entry, n int) Traffic {
 	per := func(c count.Counts) float64 { return float64(c.Total()) / float64(n) }
 	agents, others := requests.Where(isAgents), requests.Without(isAgents)
 	return Traffic{
-		WritesPerJoin:      per(requests.Where(isHubWrite)),
-		LeasesPerJoin:      per(others.Writes().Where(count.Leases)),
-		EventsPerJoin:      per(others.Writes().Where(count.Events)),
-		AgentWritesPerJoin: per(agents.Writes()),
-		ReadsPerJoin:       per(others.Reads()),
-		AgentReadsPerJoin:  per(agents.Reads()),
-		Writes:             lines(requests.Writes(), failures, n),
-		Reads:              lines(requests.Reads(), failures, n),
+		WritesPerJoin:       per(requests.Where(isHubWrite)),
+		BundleWritesPerJoin: per(requests.Where(isHubWrite).Without(isDelivery)),
+		LeasesPerJoin:       per(others.Writes().Where(count.Leases)),
+		EventsPerJoin:       per(others.Writes().Where(count.Events)),
+		AgentWritesPerJoin:  per(agents.Writes()),
+		ReadsPerJoin:        per(others.Reads()),
+		AgentReadsPerJoin:   per(agents.Reads()),
+		Writes:              lines(requests.Writes(), failures, n),
+		Reads:               lines(requests.Reads(), failures, n),
 	}
 }
 
