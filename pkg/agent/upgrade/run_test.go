@@ -76,7 +76,7 @@ func TestAPodThatCrashesAgainAndAgainIsTakenBackOnce(t *testing.T) {
 	require.NoError(t, w.stores.deployments.Update(d))
 	w.look(t.Context())
 	assert.Equal(t, 1, updates(client))
-	assert.Equal(t, "CrashLoop", w.Report.Status().Reason)
+	assert.Equal(t, "TakenBack", w.Report.Status().Reason, "the others' upgrades stay stopped")
 }
 
 func TestAnImageThatCannotBePulledIsTakenBackAfterAWhile(t *testing.T) {
