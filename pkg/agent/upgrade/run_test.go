@@ -138,3 +138,24 @@ func TestAnAgentWithoutAPodEndsAtOnce(t *testing.T) {
 		Run(t.Context(), Config{Client: client, Namespace: namespace, Pod: name, Report: NewReport(), Clock: clk})
 	}
 }
+
+func TestAClusterThatDoesNotSayIsAskedAgain(t *testing.T) {
+	_, client, clk := on(t, upgrading())
+	fails := make(chan struct{}, 1)
+	fails <- struct{}{}
+	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-fails:
+			return true, nil, errors.New("no")
+		default:
+			return false, nil, nil
+		}
+	})
+	known := make(chan bool, 1)
+	go func() {
+		known <- inCluster(t.Context(), Config{Client: client, Namespace: namespace, Pod: "old", Clock: clk})
+	}()
+	require.Eventually(t, clk.HasWaiters, 20*time.Second, time.Millisecond)
+	clk.Step(retry)
+	assert.True(t, <-known)
+}
