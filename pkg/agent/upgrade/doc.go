@@ -3,6 +3,6 @@
 // pod's way, and takes back a new pod that crashes again and again or whose image cannot be pulled, once for each
 // GENERATION.
 //
-// judge.go is pure: the objects → what to report and whether to take back. It may import pkg/agent/ready, the pure packages
-// and client-go.
+// judge.go is pure: the objects → what to report and whether to take back. It may import pkg/agent/ready, pkg/agent/pace,
+// the pure packages and client-go.
 package upgrade

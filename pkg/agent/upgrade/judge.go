@@ -82,7 +82,11 @@ func judge(f facts, before trouble) verdict {
 	}
 	v := verdict{own: own, trouble: f.find(next)}
 	v.trouble.generation = generationOf(next.Spec.Template)
-	if v.trouble.reason == "" {
+	if kept.Generation == v.trouble.generation {
+		// It was taken back once and came again: the hub, or a person, insists on it. It stays, and is still said.
+		v.report = kept.report(generationOf(own.Spec.Template))
+	}
+	if v.trouble.reason == "" || v.report != nil {
 		return v
 	}
 	v.trouble.since = f.now
@@ -96,7 +100,6 @@ func judge(f facts, before trouble) verdict {
 			Reason: v.trouble.reason, Message: agentupgrade.Message(v.trouble.message), Since: &metav1.Time{Time: v.trouble.since.UTC().Truncate(time.Second)},
 		}
 	}
-	// What was taken back once and came again is what the hub, or a person, insists on.
 	if v.trouble.generation == "" || kept.Generation == v.trouble.generation || !isReady(self) {
 		return v
 	}

@@ -10,11 +10,13 @@ import (
 	"github.com/sirupsen/logrus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
+	"github.com/rancher/fleet/pkg/agent/pace"
 	"github.com/rancher/fleet/pkg/agentupgrade"
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -67,12 +69,24 @@ func Run(ctx context.Context, c Config) {
 	}
 }
 
-// inCluster says that this process runs in the pod that it names.
+// inCluster says whether this process runs in the pod that it names. It waits while the cluster does not say.
 func inCluster(ctx context.Context, c Config) bool {
+	for {
+		err := getPod(ctx, c)
+		if err == nil || apierrors.IsNotFound(err) {
+			return err == nil
+		}
+		if pace.Sleep(ctx, c.Clock, retry) != nil {
+			return false
+		}
+	}
+}
+
+func getPod(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err := c.Client.CoreV1().Pods(c.Namespace).Get(ctx, c.Pod, metav1.GetOptions{})
-	return err == nil
+	return err
 }
 
 func (w *watcher) await(ctx context.Context, pause time.Duration) {

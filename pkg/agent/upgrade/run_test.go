@@ -76,7 +76,7 @@ func TestAPodThatCrashesAgainAndAgainIsTakenBackOnce(t *testing.T) {
 	require.NoError(t, w.stores.deployments.Update(d))
 	w.look(t.Context())
 	assert.Equal(t, 1, updates(client))
-	assert.Equal(t, "CrashLoop", w.Report.Status().Reason)
+	assert.Equal(t, "TakenBack", w.Report.Status().Reason, "the others' upgrades stay stopped")
 }
 
 func TestAnImageThatCannotBePulledIsTakenBackAfterAWhile(t *testing.T) {
@@ -137,4 +137,25 @@ func TestAnAgentWithoutAPodEndsAtOnce(t *testing.T) {
 	for _, name := range []string{"", "nobody"} {
 		Run(t.Context(), Config{Client: client, Namespace: namespace, Pod: name, Report: NewReport(), Clock: clk})
 	}
+}
+
+func TestAClusterThatDoesNotSayIsAskedAgain(t *testing.T) {
+	_, client, clk := on(t, upgrading())
+	fails := make(chan struct{}, 1)
+	fails <- struct{}{}
+	client.PrependReactor("get", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+		select {
+		case <-fails:
+			return true, nil, errors.New("no")
+		default:
+			return false, nil, nil
+		}
+	})
+	known := make(chan bool, 1)
+	go func() {
+		known <- inCluster(t.Context(), Config{Client: client, Namespace: namespace, Pod: "old", Clock: clk})
+	}()
+	require.Eventually(t, clk.HasWaiters, 20*time.Second, time.Millisecond)
+	clk.Step(retry)
+	assert.True(t, <-known)
 }

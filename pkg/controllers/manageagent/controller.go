@@ -148,6 +148,8 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	if !atOnce(f, record.Generation) {
 		w := h.waves.ask(f.agent, now)
 		switch {
+		case f.cluster.Spec.Paused:
+			return judge(f, "waits for the cluster, which is paused (spec.paused)", now), nil
 		case !f.agent.reachable:
 			return judge(f, "waits for the agent to connect", now), nil
 		case !w.now[f.agent.key]:

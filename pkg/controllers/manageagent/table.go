@@ -87,7 +87,7 @@ func (t *table) next(now time.Time) (look []key, again time.Time) {
 		if a.waits() && (news || t.last.now[k] && !before.now[k]) {
 			look = append(look, k)
 		}
-		waiting = waiting || a.waits() && a.reachable
+		waiting = waiting || a.waits()
 	}
 	again = t.last.again
 	if !waiting {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -216,6 +217,10 @@ var kinds = map[string]schema.GroupVersionKind{
 	"/secrets":                             corev1.SchemeGroupVersion.WithKind("Secret"),
 	"/configmaps":                          corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 	"/namespaces":                          corev1.SchemeGroupVersion.WithKind("Namespace"),
+	"/pods":                                corev1.SchemeGroupVersion.WithKind("Pod"),
+	"/events":                              corev1.SchemeGroupVersion.WithKind("Event"),
+	"apps/deployments":                     appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	"apps/replicasets":                     appsv1.SchemeGroupVersion.WithKind("ReplicaSet"),
 	"coordination.k8s.io/leases":           coordinationv1.SchemeGroupVersion.WithKind("Lease"),
 	"fleet.cattle.io/clusters":             fleet.SchemeGroupVersion.WithKind("Cluster"),
 	"fleet.cattle.io/clusterregistrations": fleet.SchemeGroupVersion.WithKind("ClusterRegistration"),
