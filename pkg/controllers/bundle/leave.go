@@ -88,7 +88,7 @@ func (h *handler) dropValues(bundle *fleet.Bundle) error {
 	if err != nil || secret == nil || secret.Type != fleet.SecretTypeBundleValues {
 		return err
 	}
-	if err := gone(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
+	if err := kube.Deleted(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
 		return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	return nil

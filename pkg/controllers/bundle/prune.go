@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -74,8 +73,7 @@ func (h *handler) remove(r target.Removal) error {
 
 // deleteDeployment deletes exactly what was looked at. Its finalizer holds it until its Secrets are gone.
 func (h *handler) deleteDeployment(bd *fleet.BundleDeployment) error {
-	err := gone(h.Deployments.Delete(bd.Namespace, bd.Name, kube.ByUID(bd.UID)))
-	if err != nil && !apierrors.IsConflict(err) {
+	if err := kube.Deleted(h.Deployments.Delete(bd.Namespace, bd.Name, kube.ByUID(bd.UID))); err != nil {
 		return fmt.Errorf("deleting BundleDeployment %s/%s: %w", bd.Namespace, bd.Name, err)
 	}
 	h.deployments.Deleted(bd.UID)

@@ -83,8 +83,7 @@ func (h *handler) writeSecret(have, want *corev1.Secret) error {
 
 // dropSecret removes the Secret of a deployment that has no values any more.
 func (h *handler) dropSecret(secret *corev1.Secret) error {
-	err := h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))
-	if err = gone(err); err != nil && !apierrors.IsConflict(err) {
+	if err := kube.Deleted(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
 		return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	h.secrets.Deleted(secret.UID)

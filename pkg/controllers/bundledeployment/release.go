@@ -51,7 +51,7 @@ func (h *handler) dropValues(bd *fleet.BundleDeployment) error {
 }
 
 func (h *handler) dropSecret(secret *corev1.Secret) error {
-	if err := gone(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil && !apierrors.IsConflict(err) {
+	if err := kube.Deleted(h.Secrets.Delete(secret.Namespace, secret.Name, kube.ByUID(secret.UID))); err != nil {
 		return fmt.Errorf("deleting Secret %s/%s: %w", secret.Namespace, secret.Name, err)
 	}
 	return nil
@@ -102,7 +102,7 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 		if have == nil || have.Labels[deployment.CopyLabel] != "true" {
 			return nil
 		}
-		if err := gone(h.ConfigMaps.Delete(namespace, c.Name, kube.ByUID(have.UID))); err != nil && !apierrors.IsConflict(err) {
+		if err := kube.Deleted(h.ConfigMaps.Delete(namespace, c.Name, kube.ByUID(have.UID))); err != nil {
 			return fmt.Errorf("deleting ConfigMap %s/%s: %w", namespace, c.Name, err)
 		}
 	}

@@ -142,8 +142,7 @@ func (h *handler) remove(c *fleet.Content) error {
 			return nil // its event counts it
 		}
 	}
-	err = h.Contents.Delete(c.Name, kube.ByUID(c.UID))
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err := kube.Deleted(h.Contents.Delete(c.Name, kube.ByUID(c.UID))); err != nil {
 		return fmt.Errorf("deleting it: %w", err)
 	}
 	return nil
