@@ -105,7 +105,8 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 	recorder := newRecorder(ctx, client, o.Namespace)
 	defer recorder.stop()
 	ctx, cancel := context.WithCancel(ctx)
-	bundles, err := startDelivery(ctx, cfg, client, o, counted)
+	report := upgrade.NewReport()
+	bundles, err := startDelivery(ctx, cfg, client, o, counted, report)
 	if err != nil {
 		cancel()
 		return err
@@ -114,7 +115,6 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 	defer delivering.Wait()
 	defer cancel()
 	delivering.Go(func() { bundles.run(ctx) })
-	report := upgrade.NewReport()
 	delivering.Go(func() {
 		upgrade.Run(ctx, upgrade.Config{Client: client, Namespace: o.Namespace, Pod: o.PodName, Report: report, Clock: o.Clock})
 	})

@@ -16,6 +16,8 @@ import (
 	"github.com/rancher/fleet/pkg/agent/gc"
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/metrics"
+	"github.com/rancher/fleet/pkg/agent/upgrade"
+	"github.com/rancher/fleet/pkg/agentupgrade"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/names"
@@ -30,7 +32,7 @@ type delivery struct {
 }
 
 // startDelivery puts the parts together. Its watches run until the context ends; it calls nobody yet.
-func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o Options, counted *metrics.Metrics) (*delivery, error) {
+func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o Options, counted *metrics.Metrics, report *upgrade.Report) (*delivery, error) {
 	deployer, err := helmdeployer.New(helmdeployer.Config{REST: cfg, Namespace: o.Namespace, Scope: o.Scope, Now: o.Clock.Now})
 	if err != nil {
 		return nil, fmt.Errorf("bundles cannot be deployed: %w", err)
@@ -52,6 +54,10 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 	d.reconciler = bundledeployment.New(bundledeployment.Config{
 		Deployer: deployer, Monitor: d.watches, Local: bundledeployment.NewLocal(cfg, client, o.Namespace),
 		Workers: o.Workers, Clock: o.Clock, Metrics: counted,
+		TakenBack: func() bool {
+			status := report.Status()
+			return status != nil && status.Reason == agentupgrade.TakenBack
+		},
 		Synced: func() {
 			select {
 			case woken <- struct{}{}:

@@ -28,6 +28,9 @@ type Config struct {
 	// Synced is called when all BundleDeployments of a session are known, and again after each interruption. It must not
 	// block.
 	Synced func()
+	// TakenBack says that the new agent was taken back, since its pod could not take over: to put the bundle right would
+	// bring it again. A new version of the bundle is deployed all the same. Nil never says so.
+	TakenBack func() bool
 
 	Clock  clock.WithTicker
 	Random pace.Random

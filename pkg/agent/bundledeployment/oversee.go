@@ -105,8 +105,9 @@ func remedy(bd *fleet.BundleDeployment, status fleet.BundleDeploymentStatus, age
 
 // amend puts a release right, now or after the pause that is due, which grows while somebody else goes on changing it.
 func (p *pass) amend(ctx context.Context, found drift.Result) error {
-	how := remedy(p.bd, p.status, isAgent(p.bd.Name, p.session.Cluster), p.deployed)
-	if how == leaveAlone {
+	agent := isAgent(p.bd.Name, p.session.Cluster)
+	how := remedy(p.bd, p.status, agent, p.deployed)
+	if how == leaveAlone || agent && p.TakenBack != nil && p.TakenBack() {
 		return nil
 	}
 	if wait := p.memory.mayAmend(p.bd.Name, p.Clock.Now(), p.Pace); wait > 0 {

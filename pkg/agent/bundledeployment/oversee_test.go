@@ -2,6 +2,7 @@ package bundledeployment
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,6 +79,24 @@ func TestTheAgentsOwnBundleIsDeployedAgain(t *testing.T) {
 	// After 20, 40, 80 ms: not at each of the many changes.
 	assert.LessOrEqual(t, len(w.deployer.jobsOf(name)), 6)
 	assert.Zero(t, w.deployer.corrected())
+}
+
+// The old agent put its template back, since the new pod could not take over.
+func TestAnAgentThatWasTakenBackIsNotBroughtAgain(t *testing.T) {
+	var takenBack atomic.Bool
+	takenBack.Store(true)
+	w := start(t, func(c *Config) { c.Pace.AmendFirst, c.TakenBack = time.Millisecond, takenBack.Load })
+	name := "fleet-agent-" + cluster
+	w.put(name)
+	w.isDeployed(name)
+	w.monitor.find(name, modified())
+	w.eventually("it is looked at", func() bool { return w.monitor.looked(name) > 1 })
+	w.becomes(name, "says so", func(s fleet.BundleDeploymentStatus) bool { return !s.NonModified })
+	assert.Len(t, w.deployer.jobsOf(name), 1)
+
+	takenBack.Store(false)
+	w.Drifted(name)
+	w.eventually("it is deployed again", func() bool { return len(w.deployer.jobsOf(name)) > 1 })
 }
 
 func TestRemedies(t *testing.T) {
