@@ -18,7 +18,8 @@ var masks = []struct {
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){2,3}-[0-9a-f]{1,11}-[0-9a-f]{5,6}\b`), "CUT-UID"}, // a name that was shortened
 	{regexp.MustCompile(`\bc-[0-9a-f]{61}\b`), "CREDENTIAL"},
 	{regexp.MustCompile(`\b[0-9a-f]{12,}\b`), "HEX"},
-	{regexp.MustCompile(`"HEX"`), "HEX"}, // YAML quotes what could be read as a number
+	{regexp.MustCompile(`(release: \S+):[0-9]+\b`), "$1:REVISION"}, // an agent that was killed begins another
+	{regexp.MustCompile(`"HEX"`), "HEX"},                           // YAML quotes what could be read as a number
 }
 
 // disguise puts the role in the place of each name, time or token that is another in every run.

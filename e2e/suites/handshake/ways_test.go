@@ -83,9 +83,15 @@ func (byAgent) prepare(t *testing.T, b *bed, p place) {
 	namespace(t, b.edge, p.agents)
 	_, err := kube.CoreV1().ServiceAccounts(p.agents).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: names.AgentAccount}}, metav1.CreateOptions{})
 	require.NoError(t, err)
+	all := []string{"*"}
+	_, err = kube.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: names.AgentRole(p.agents)},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: all, Resources: all, Verbs: all}, {NonResourceURLs: all, Verbs: all}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
 	_, err = kube.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: names.AgentRoleBinding(p.agents)},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: names.AgentRole(p.agents)},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: p.agents, Name: names.AgentAccount}},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)

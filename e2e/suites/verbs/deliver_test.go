@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/fleet/e2e/stage"
@@ -35,6 +36,7 @@ func TestAPersonSeesWhatABundleDoesBeforeAndAfter(t *testing.T) {
 			return err == nil && c != nil && c.Status.Namespace != "", ""
 		})
 	}
+	defer leavesNothing(t, b)
 	app := deliverable("one")
 	file := bundleFile(t, app)
 	assert.Equal(t, map[string]delivery.Action{"prod-1": delivery.Create}, foretold(t, b, file))
@@ -54,6 +56,20 @@ func TestAPersonSeesWhatABundleDoesBeforeAndAfter(t *testing.T) {
 	moved.Spec.Targets[0].ClusterSelector.MatchLabels["env"] = "test"
 	assert.Equal(t, map[string]delivery.Action{"prod-1": delivery.Remove, "test-1": delivery.Create}, foretold(t, b, bundleFile(t, moved)))
 	deployedByHand(t, b, file)
+}
+
+// leavesNothing takes the clusters and their bundle away: others list what there is.
+func leavesNothing(t *testing.T, b *bed) {
+	t.Helper()
+	ctx := t.Context()
+	for _, resource := range []schema.GroupVersionResource{stage.Bundles, stage.Clusters} {
+		objects := b.Hub.Dynamic.Resource(resource).Namespace(workspace)
+		require.NoError(t, objects.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
+		await(t, "the end of "+resource.Resource, func() (bool, string) {
+			left, err := objects.List(ctx, metav1.ListOptions{})
+			return err == nil && len(left.Items) == 0, ""
+		})
+	}
 }
 
 func deliverable(text string) *fleet.Bundle {

@@ -21,11 +21,11 @@ func TestARequestThatWaitsForApprovalIsKept(t *testing.T) {
 	w := newWorld(t)
 	w.putBootstrap(h.Bootstrap())
 	pace := brisk
-	pace.Patience = 20 * time.Millisecond
+	pace.Patience = 500 * time.Millisecond // that it is said in that time is what makes the agent wait on
 	a := w.start(pace)
 	w.eventually("the wait is said", func() bool { return w.events.count(EventRegistrationWaiting) == 1 })
 	held := time.Now()
-	w.eventually("it waits longer than its patience", func() bool { return time.Since(held) > 10*pace.Patience })
+	w.eventually("it waits longer than its patience", func() bool { return time.Since(held) > 3*pace.Patience })
 	require.Len(t, h.Requests(), 1)
 	h.Configure(func(o *hubtest.Options) { o.Hold = "IdentityConflict" })
 	w.eventually("another reason is said", func() bool { return w.events.count(EventRegistrationWaiting) == 2 })
