@@ -49,6 +49,8 @@ func FuzzImport(f *testing.F) {
 	for _, seed := range nastyJSON {
 		f.Add(seed)
 	}
+	f.Add(`{"time":"0000-10-01T0:00:00+24:00"}`)
+	f.Add(`{"time":"0000-01-01T00:00:00+24:00"}`)
 	f.Add(Import{TokenUID: "t", Previous: []string{"old"}, Time: time.Unix(1e9, 5).UTC(), Attempts: 3}.Annotation())
 	f.Fuzz(func(t *testing.T, value string) {
 		record, ok := ImportOf(map[string]string{names.ImportAnnotation: value})

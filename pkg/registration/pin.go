@@ -84,6 +84,10 @@ func ImportOf(annotations map[string]string) (Import, bool) {
 	}
 	// A person may have edited it; delays are computed from this number.
 	record.Attempts = max(record.Attempts, 0)
+	// Go reads zones of a day and more, and does not write them.
+	if record.Time = record.Time.UTC(); record.Annotation() == "" {
+		return Import{}, false
+	}
 	return record, true
 }
 
