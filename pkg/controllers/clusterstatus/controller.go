@@ -8,7 +8,6 @@ import (
 
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,10 +22,12 @@ import (
 
 const (
 	handlerName = "fleet-cluster-status"
-	// gather is how long the news of a cluster's deployments is gathered: a hundred bundles that become ready together are
-	// one write.
+	// gather is how long what there is to tell of a cluster is gathered: a hundred bundles that become ready together are
+	// one write, and other controllers write into the same status while a cluster joins.
 	gather = time.Second
-	// pause is how long a cluster whose bundles are under way rests between two writes. That all are ready is said at once.
+	// joining is how long of a cluster whose agent has not reported yet.
+	joining = 5 * time.Second
+	// pause is how long a cluster whose bundles are under way rests between two writes.
 	pause = 5 * time.Second
 )
 
@@ -40,15 +41,15 @@ type Deps struct {
 
 type handler struct {
 	Deps
-	// written is when the status of each cluster was written last.
-	written sync.Map
+	// due is when what there is to tell of each cluster is written, written when that was last.
+	due, written sync.Map
 }
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	h := &handler{Deps: deps}
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
-	kube.Watch(ctx, handlerName+"-deployments", h.clusterOf, kube.Debounced(deps.Clusters, gather), deps.Deployments)
+	kube.Watch(ctx, handlerName+"-deployments", h.clusterOf, kube.Debounced(deps.Clusters, 0), deps.Deployments)
 }
 
 // clusterOf finds the Cluster that a deployment's namespace belongs to, by the namespace's own mark: labels of a deployment
@@ -74,42 +75,48 @@ func (h *handler) clusterOf(namespace, _ string, obj runtime.Object) ([]relatedr
 func (h *handler) onChange(key string, c *fleet.Cluster) (*fleet.Cluster, error) {
 	if c == nil || c.DeletionTimestamp != nil {
 		h.written.Delete(key)
+		h.due.Delete(key)
 		return c, nil
 	}
 	deployments, err := h.observe(c)
 	if err != nil {
 		return c, err
 	}
-	counted := figuresOf(deployments)
-	if rest := h.rest(key); rest > 0 && counted.underWay() {
+	counted, now := figuresOf(deployments), h.Clock.Now()
+	if !counted.differ(&c.Status, now) {
+		h.due.Delete(key)
+		return c, nil
+	}
+	if rest := h.rest(key, c, counted, now); rest > 0 {
 		h.Clusters.EnqueueAfter(c.Namespace, c.Name, rest)
 		return c, nil
 	}
-	return c, h.write(key, c, counted)
+	return c, h.write(key, c, counted, now)
 }
 
-// rest is how long a cluster's status is not to be written again.
-func (h *handler) rest(key string) time.Duration {
-	last, ok := h.written.Load(key)
-	if !ok {
-		return 0
+// rest is how long what there is to tell of a cluster is kept back.
+func (h *handler) rest(key string, c *fleet.Cluster, counted figures, now time.Time) time.Duration {
+	wait := gather
+	if c.Status.Agent.LastSeen.IsZero() {
+		wait = joining
 	}
-	return pause - h.Clock.Now().Sub(last.(time.Time))
+	due, _ := h.due.LoadOrStore(key, now.Add(wait))
+	rest := due.(time.Time).Sub(now)
+	if last, ok := h.written.Load(key); ok && counted.underWay() {
+		rest = max(rest, pause-now.Sub(last.(time.Time)))
+	}
+	return rest
 }
 
-func (h *handler) write(key string, c *fleet.Cluster, counted figures) error {
-	now, differs := h.Clock.Now(), false
+func (h *handler) write(key string, c *fleet.Cluster, counted figures, now time.Time) error {
 	_, err := kube.UpdateStatus(h.Clusters, c.Namespace, c.Name, kube.ClusterStatus, func(s *fleet.ClusterStatus) {
-		before := s.DeepCopy()
 		counted.into(s, now)
-		differs = !equality.Semantic.DeepEqual(before, s)
 	})
 	if err != nil {
 		return fmt.Errorf("Cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}
-	if differs {
-		h.written.Store(key, now)
-	}
+	h.due.Delete(key)
+	h.written.Store(key, now)
 	return nil
 }
 

@@ -46,7 +46,15 @@ func place(name, cluster string) *corev1.Namespace {
 	}}}
 }
 
+// run looks at the cluster, and once more when that is due.
 func (w *world) run(t *testing.T) *fleet.Cluster {
+	t.Helper()
+	w.look(t)
+	w.clock.SetTime(w.clock.Now().Add(gather))
+	return w.look(t)
+}
+
+func (w *world) look(t *testing.T) *fleet.Cluster {
 	t.Helper()
 	c, err := w.clusters.Cache().Get("ws", "c")
 	require.NoError(t, err)
@@ -104,11 +112,26 @@ func TestAClusterWhoseBundlesAreUnderWayIsWrittenNowAndThen(t *testing.T) {
 	assert.Equal(t, "1/3", w.run(t).Status.Display.ReadyBundles)
 	after, ok := w.clusters.After("ws", "c")
 	assert.True(t, ok)
-	assert.Equal(t, pause, after)
+	assert.Equal(t, pause-gather, after)
 
-	w.clock.SetTime(now.Add(pause))
-	assert.Equal(t, "2/3", w.run(t).Status.Display.ReadyBundles)
+	w.clock.SetTime(w.clock.Now().Add(after))
+	assert.Equal(t, "2/3", w.look(t).Status.Display.ReadyBundles)
 	w.clusters.Sync()
 	w.deployments.Add(deployment("c", "v1", true, nil))
-	assert.Equal(t, "3/3", w.run(t).Status.Display.ReadyBundles, "that all is ready is said at once")
+	assert.Equal(t, "3/3", w.run(t).Status.Display.ReadyBundles, "that all is ready is not kept back")
+}
+
+// While a cluster joins, others write into its status.
+func TestAClusterThatJoinsIsLeftAloneForAWhile(t *testing.T) {
+	w := newWorld(t)
+	c := w.clusters.Live("ws", "c").DeepCopy()
+	c.Status.Agent = fleet.AgentStatus{}
+	w.clusters.Add(c)
+	w.look(t)
+	assert.Empty(t, w.clusters.Writes())
+	after, ok := w.clusters.After("ws", "c")
+	assert.True(t, ok)
+	assert.Equal(t, joining, after)
+	w.clock.SetTime(w.clock.Now().Add(joining))
+	assert.Equal(t, "WaitCheckIn", w.look(t).Status.Display.State)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -68,6 +69,13 @@ func count(deployments []*fleet.BundleDeployment, label string) apps {
 // underWay says that more will change before long.
 func (f figures) underWay() bool {
 	return f.summary.WaitApplied+f.summary.Pending+f.summary.OutOfSync > 0
+}
+
+// differ says that a status tells something else.
+func (f figures) differ(s *fleet.ClusterStatus, now time.Time) bool {
+	told := s.DeepCopy()
+	f.into(told, now)
+	return !equality.Semantic.DeepEqual(told, s)
 }
 
 // into writes the figures into a Cluster's status.
