@@ -8,10 +8,10 @@ import (
 	"github.com/rancher/fleet/e2e/count"
 )
 
-// calm is how long nothing has to come for what was begun to be taken as done.
-const calm = time.Second
+// calm is how long nothing has to come for what was begun to be taken as done: the hub gathers news for a second.
+const calm = 3 * time.Second
 
-// AwaitQuiet waits until what was begun is done: until for a second no request came that keep keeps, or any at all. It goes
+// AwaitQuiet waits until what was begun is done: until for that long no request came that keep keeps, or any at all. It goes
 // before an observation window, which is to show that nothing comes of itself.
 func AwaitQuiet(t testing.TB, limit time.Duration, cluster *Cluster, keep ...func(count.Key) bool) {
 	t.Helper()
@@ -19,7 +19,7 @@ func AwaitQuiet(t testing.TB, limit time.Duration, cluster *Cluster, keep ...fun
 	since := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	err := AwaitEvery(ctx, calm/4, "a second without such requests", func(context.Context) (bool, string, error) { // each reads the whole log
+	err := AwaitEvery(ctx, calm/4, "a while without such requests", func(context.Context) (bool, string, error) { // each reads the whole log
 		now, err := cluster.Requests()
 		if err != nil {
 			return false, "", err
