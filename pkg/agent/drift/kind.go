@@ -72,7 +72,7 @@ func (k *kindWatch) run(ctx context.Context) {
 		if ctx.Err() == nil && err != nil {
 			k.fails(err)
 		}
-		_ = pace.Sleep(ctx, clk, pauses.Next())
+		_ = pace.Sleep(ctx, clk, pauses.Next()) // its one error is the context's end, which the loop sees
 	}
 }
 

@@ -32,7 +32,7 @@ func compilePatches(patches []fleet.ComparePatch) []comparePatch {
 			continue
 		}
 		patch := comparePatch{group: gv.Group, kind: given.Kind, namespace: given.Namespace, name: given.Name}
-		patch.expression, _ = regexp.Compile(given.Name)
+		patch.expression, _ = regexp.Compile(given.Name) // what is no expression is a name alone
 		for _, pointer := range given.JsonPointers {
 			patch.add(fleet.Operation{Op: "remove", Path: pointer})
 		}
