@@ -8,8 +8,9 @@ import (
 	"github.com/rancher/fleet/e2e/count"
 )
 
-// calm is how long nothing has to come for what was begun to be taken as done: the hub gathers news for a second.
-const calm = 3 * time.Second
+// calm is how long nothing has to come for what was begun to be taken as done: the hub gathers news of a cluster that joins
+// or whose bundles are under way for up to five seconds.
+const calm = 7 * time.Second
 
 // AwaitQuiet waits until what was begun is done: until for that long no request came that keep keeps, or any at all. It goes
 // before an observation window, which is to show that nothing comes of itself.
