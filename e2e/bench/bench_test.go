@@ -3,6 +3,7 @@ package bench
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -78,4 +79,27 @@ func TestSectionsAreReplacedAndOthersStay(t *testing.T) {
 
 	require.NoError(t, os.WriteFile(path, []byte("<!-- join:begin -->\nby hand"), 0o600))
 	require.ErrorContains(t, UpdateSection(path, "join", "new"), "join:end")
+}
+
+func TestVerdictsAreOnTheMedian(t *testing.T) {
+	for _, test := range []struct {
+		b      Budget
+		median float64
+		want   string
+	}{
+		{Budget{Value: 25, AtLeast: true}, 30, "met"},
+		{Budget{Value: 25, AtLeast: true}, 20, "missed by 20 %"},
+		{Budget{Value: 18}, 18, "met"},
+		{Budget{Value: 18}, 27, "missed by 50 %"},
+		{Budget{}, 0, "met"},
+		{Budget{}, 0.1, "missed"},
+	} {
+		require.Equal(t, test.want, test.b.Verdict(Spread{Min: 1, Median: test.median, Max: 100}))
+	}
+}
+
+func TestProcessorsBoundTheRate(t *testing.T) {
+	// 10 joins cost 5 s of all processors' time.
+	bound := CPUBound(10, 10*time.Second, map[string]float64{"a": 0.3, "b": 0.2})
+	require.InDelta(t, 2*float64(runtime.NumCPU()), bound, 1e-9)
 }

@@ -32,3 +32,23 @@ func SpreadOf(values []float64) Spread {
 	sorted := slices.Sorted(slices.Values(values))
 	return Spread{Min: sorted[0], Median: sorted[(len(sorted)-1)/2], Max: sorted[len(sorted)-1]}
 }
+
+// Figure is a number that a run has.
+type Figure[R any] struct {
+	// Key names it in the JSON.
+	Key string
+	Of  func(R) float64
+}
+
+// Figures are the numbers of several runs.
+func Figures[R any](list []Figure[R], runs []R) map[string]Spread {
+	out := map[string]Spread{}
+	for _, f := range list {
+		values := make([]float64, len(runs))
+		for i, run := range runs {
+			values[i] = f.Of(run)
+		}
+		out[f.Key] = SpreadOf(values)
+	}
+	return out
+}

@@ -11,134 +11,72 @@ import (
 	"github.com/rancher/fleet/e2e/stage"
 )
 
-const (
-	// betweenLooks is the pause between two looks, which cost the machine something.
-	betweenLooks = 250 * time.Millisecond
-	// stillness is how long nothing may be written until the hub counts as quiet.
-	stillness = 3 * time.Second
-	// driver is the user agent of this program.
-	driver = "stage"
-)
-
-// record is what the hub's audit log holds since it was forgotten last.
-type record struct {
-	log     *count.AuditLog
-	entries []count.Entry
-	created int
-}
-
-func newRecord(h *bench.Hub) *record { return &record{log: count.NewAuditLog(h.AuditLog())} }
-
-// isWrite picks the writes that count.
-func isWrite(k count.Key) bool {
-	return k.Write() && !count.Leases(k) && !count.Events(k) && !count.Reviews(k) && k.UserAgent != driver
-}
-
-// isDeployment picks the creation of a deployment of one of the bundles.
+// isDeployment picks the creation of a deployment.
 func isDeployment(e count.Entry) bool {
 	return e.Resource == "bundledeployments" && e.Verb == "create" && e.Code == http.StatusCreated
 }
 
 // isBundle picks the driver's own creations.
 func isBundle(e count.Entry) bool {
-	return e.Resource == "bundles" && e.Verb == "create" && e.UserAgent == driver
+	return e.Resource == "bundles" && e.Verb == "create" && e.UserAgent == bench.Driver
 }
 
-// read takes up what is new, and returns the last write among it.
-func (r *record) read() (last string, err error) {
-	err = r.log.Read(func(e count.Entry) {
-		if isDeployment(e) {
-			r.created++
+// awaitDeployments waits until so many deployments were created since the record had the first entries.
+func awaitDeployments(ctx context.Context, r *bench.Record, first, want int) error {
+	created, next := 0, first
+	return stage.AwaitEvery(ctx, bench.BetweenLooks, "all deployments", func(context.Context) (bool, string, error) {
+		_, err := r.Read()
+		for ; next < len(r.Entries); next++ {
+			if isDeployment(r.Entries[next]) {
+				created++
+			}
 		}
-		if isWrite(e.Key) {
-			last = fmt.Sprintf("%s %s/%s", e.Key, e.Namespace, e.Name)
-		}
-		if isWrite(e.Key) || isBundle(e) {
-			r.entries = append(r.entries, e)
-		}
-	})
-	return last, err
-}
-
-func (r *record) forget() { r.entries, r.created = nil, 0 }
-
-func (r *record) awaitDeployments(ctx context.Context, want int) error {
-	return stage.AwaitEvery(ctx, betweenLooks, "all deployments", func(context.Context) (bool, string, error) {
-		_, err := r.read()
-		return r.created >= want, fmt.Sprintf("%d of %d", r.created, want), err
+		return created >= want, fmt.Sprintf("%d of %d", created, want), err
 	})
 }
 
-// awaitStillness waits until nothing has been written for a while.
-func (r *record) awaitStillness(ctx context.Context) error {
-	since, seen := time.Now(), ""
-	return stage.AwaitEvery(ctx, betweenLooks, "the hub to be quiet", func(context.Context) (bool, string, error) {
-		last, err := r.read()
-		if last != "" {
-			since, seen = time.Now(), last
+// span is when the first bundle arrived, when the last deployment was answered, and when the hub wrote last.
+type span struct{ first, last, quiet time.Time }
+
+func spanOf(entries []count.Entry) span {
+	var s span
+	for _, e := range entries {
+		switch {
+		case isBundle(e):
+			if s.first.IsZero() || e.Received.Before(s.first) {
+				s.first = e.Received
+			}
+			continue
+		case !bench.IsHubWrite(e.Key):
+			continue
+		case isDeployment(e) && e.Answered.After(s.last):
+			s.last = e.Answered
 		}
-		return time.Since(since) >= stillness, seen, err
-	})
+		if e.Answered.After(s.quiet) {
+			s.quiet = e.Answered
+		}
+	}
+	return s
 }
 
 // summarize sums up what was read from the first bundle on.
-func (r *record) summarize(o Options) Run {
+func summarize(o Options, entries []count.Entry) Run {
 	run := Run{Clusters: o.Clusters, Bundles: o.Bundles}
-	writes := count.Counts{}
-	var first, last, quiet time.Time
-	for _, e := range r.entries {
-		if isBundle(e) {
-			if first.IsZero() || e.Received.Before(first) {
-				first = e.Received
-			}
-			continue
-		}
-		writes[e.Key]++
-		if isDeployment(e) && e.Answered.After(last) {
-			last = e.Answered
-		}
-		if e.Answered.After(quiet) {
-			quiet = e.Answered
+	n := o.Clusters * o.Bundles
+	s := spanOf(entries)
+	run.Took = s.last.Sub(s.first).Seconds()
+	run.Rate = float64(n) / run.Took
+	run.BusyAfter = s.quiet.Sub(s.last).Seconds()
+	requests := bench.RequestsOf(entries)
+	run.WritesPerDeployment = float64(requests.All.Where(bench.IsHubWrite).Total()) / float64(n)
+	run.Writes = requests.Lines(requests.All.Writes(), n)
+	run.Reads = requests.Lines(requests.All.Reads(), n)
+	late := 0
+	for _, e := range entries {
+		if bench.IsHubWrite(e.Key) && e.Received.After(s.last.Add(quietAfter)) {
+			late++
 		}
 	}
-	n := float64(o.Clusters * o.Bundles)
-	run.Took = last.Sub(first).Seconds()
-	run.Rate = n / run.Took
-	run.BusyAfter = quiet.Sub(last).Seconds()
-	run.WritesPerDeployment = float64(writes.Total()) / n
-	run.Writes = writes.String()
+	run.QuietWrites = float64(late) / quietFor.Seconds()
 	return run
-}
-
-// sight is what was used at a time.
-type sight struct {
-	at   time.Time
-	use  map[string]bench.Usage
-	busy float64
-}
-
-func look(h *bench.Hub) (sight, error) {
-	use, err := h.Usage()
-	if err != nil {
-		return sight{}, err
-	}
-	busy, err := bench.BusyCPU()
-	return sight{at: time.Now(), use: use, busy: busy}, err
-}
-
-func (s sight) usedSince(earlier sight) map[string]bench.Usage {
-	out := map[string]bench.Usage{}
-	for name, use := range s.use {
-		out[name] = use.Since(earlier.use[name])
-	}
-	return out
-}
-
-// othersSince is how many processors were busy with nothing of this.
-func (s sight) othersSince(earlier sight) float64 {
-	others := s.busy - earlier.busy
-	for _, use := range s.usedSince(earlier) {
-		others -= use.CPU
-	}
-	return max(0, others/s.at.Sub(earlier.at).Seconds())
 }

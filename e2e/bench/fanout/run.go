@@ -2,9 +2,7 @@ package fanout
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,8 +14,8 @@ import (
 )
 
 const (
-	// limit bounds one run; it is many times what one takes.
-	limit = 30 * time.Minute
+	// quietAfter is how long after the last deployment the hub is to be quiet, quietFor how long it is watched from then on.
+	quietAfter, quietFor = 10 * time.Second, 10 * time.Second
 	// atOnce is how many requests of the driver are under way at a time.
 	atOnce = 10
 	// benchLabel is what the bundles target.
@@ -32,14 +30,6 @@ type Options struct {
 	Clusters, Bundles int
 }
 
-func (o Options) tell(format string, args ...any) {
-	var out io.Writer = io.Discard
-	if o.Hub.Out != nil {
-		out = o.Hub.Out
-	}
-	fmt.Fprintf(out, "fanout: "+format+"\n", args...)
-}
-
 // Run is what one run showed.
 type Run struct {
 	Clusters int `json:"clusters"`
@@ -52,73 +42,80 @@ type Run struct {
 	// WritesPerDeployment are all mutating requests by others than the driver until the hub was quiet, without Leases, Events
 	// and reviews.
 	WritesPerDeployment float64 `json:"writesPerDeployment"`
-	// Writes are those, one line a kind.
-	Writes string `json:"writes"`
+	// QuietWrites are those a second in ten seconds that begin ten seconds after the last deployment.
+	QuietWrites float64 `json:"quietWrites"`
+	// Writes and Reads are all requests by others than the driver.
+	Writes []bench.Line `json:"writes"`
+	Reads  []bench.Line `json:"reads"`
 	// Use is what the processes used from the first create until the hub was quiet, and their memory then.
 	Use map[string]bench.Usage `json:"use"`
+	// CPUBound is the rate that the machine's processors would allow at what the deployments cost all processes together.
+	CPUBound float64 `json:"cpuBound"`
 	// CoresOfOthers is how many were busy with nothing of this until the last create.
 	CoresOfOthers float64 `json:"coresOfOthers"`
 }
 
 // Measure raises a hub with clusters, creates the bundles and removes the hub.
-func Measure(ctx context.Context, o Options) (run Run, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	o.tell("starting a new hub")
-	h, err := bench.RaiseHub(ctx, o.Hub)
-	if err != nil {
-		return Run{}, err
-	}
-	defer func() {
-		if err != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
-			err = fmt.Errorf("%w\n%s", err, h.Explain())
+func Measure(ctx context.Context, o Options) (Run, error) {
+	return bench.On(ctx, o.Hub, func(ctx context.Context, h *bench.Hub) (Run, error) {
+		o.Hub.Tell("%d clusters", o.Clusters)
+		if err := makeClusters(ctx, h, o.Clusters); err != nil {
+			return Run{}, err
 		}
-		o.tell("removing the hub")
-		err = errors.Join(err, h.Remove())
-	}()
-	o.tell("%d clusters", o.Clusters)
-	if err := makeClusters(ctx, h, o.Clusters); err != nil {
-		return Run{}, err
-	}
-	r := newRecord(h)
-	if err := r.awaitStillness(ctx); err != nil {
-		return Run{}, err
-	}
-	return measureOn(ctx, h, r, o)
+		r := bench.NewRecord(h, bench.IsHubWrite)
+		if err := r.AwaitStillness(ctx, bench.Stillness); err != nil {
+			return Run{}, err
+		}
+		return measureOn(ctx, h, r, o)
+	})
 }
 
-func measureOn(ctx context.Context, h *bench.Hub, r *record, o Options) (Run, error) {
-	want := o.Clusters * o.Bundles
-	r.forget()
-	before, err := look(h)
+func measureOn(ctx context.Context, h *bench.Hub, r *bench.Record, o Options) (Run, error) {
+	want, known := o.Clusters*o.Bundles, len(r.Entries)
+	before, err := h.Look()
 	if err != nil {
 		return Run{}, err
 	}
-	o.tell("%d bundles for all of them", o.Bundles)
+	o.Hub.Tell("%d bundles for all of them", o.Bundles)
 	if err := each(ctx, o.Bundles, func(ctx context.Context, i int) error {
 		return stage.Create(ctx, h.Hub, stage.Bundles, "Bundle", stage.Workspace, bundleOf(i))
 	}); err != nil {
 		return Run{}, err
 	}
-	if err := r.awaitDeployments(ctx, want); err != nil {
+	if err := awaitDeployments(ctx, r, known, want); err != nil {
 		return Run{}, err
 	}
-	busy, err := look(h)
+	busy, err := h.Look()
 	if err != nil {
 		return Run{}, err
 	}
-	o.tell("all %d deployments are created; waiting until the hub is quiet", want)
-	if err := r.awaitStillness(ctx); err != nil {
+	o.Hub.Tell("all %d deployments are created; waiting until the hub is quiet", want)
+	if err := r.AwaitStillness(ctx, bench.Stillness); err != nil {
 		return Run{}, err
 	}
-	after, err := look(h)
+	after, err := h.Look()
 	if err != nil {
 		return Run{}, err
 	}
-	run := r.summarize(o)
-	run.Use = after.usedSince(before)
-	run.CoresOfOthers = busy.othersSince(before)
+	if err := watchQuiet(ctx, r, known); err != nil {
+		return Run{}, err
+	}
+	run := summarize(o, r.Entries[known:])
+	run.Use = after.UsedSince(before)
+	cores, others := busy.CoresSince(before)
+	run.CoresOfOthers = others
+	run.CPUBound = bench.CPUBound(want, busy.At.Sub(before.At), cores)
 	return run, nil
+}
+
+// watchQuiet reads on until the time is over in which nothing may be written.
+func watchQuiet(ctx context.Context, r *bench.Record, known int) error {
+	end := spanOf(r.Entries[known:]).last.Add(quietAfter + quietFor)
+	return stage.AwaitEvery(ctx, bench.BetweenLooks, "the end of the time in which the hub is quiet", func(context.Context) (bool, string, error) {
+		over := time.Now().After(end)
+		_, err := r.Read()
+		return over, "", err
+	})
 }
 
 // each does something n times, some of them at once.
@@ -144,7 +141,7 @@ func makeClusters(ctx context.Context, h *bench.Hub, n int) error {
 	if err != nil {
 		return err
 	}
-	return stage.AwaitEvery(ctx, betweenLooks, "the namespaces of all clusters", func(ctx context.Context) (bool, string, error) {
+	return stage.AwaitEvery(ctx, bench.BetweenLooks, "the namespaces of all clusters", func(ctx context.Context) (bool, string, error) {
 		clusters, err := stage.List[fleet.Cluster](ctx, h.Hub, stage.Clusters, stage.Workspace)
 		have := 0
 		for i := range clusters {

@@ -2,38 +2,34 @@ package join
 
 import "github.com/rancher/fleet/e2e/bench"
 
-// figure is a number that a run has.
-type figure struct {
-	// key names it in the JSON.
-	key string
-	of  func(r Run) float64
-}
+// figure is a number of a run.
+type figure = bench.Figure[Run]
 
 // figures are all numbers that are kept with their spread.
 func figures() []figure {
 	list := []figure{
-		{"rate", func(r Run) float64 { return r.Rate }},
-		{"p50", func(r Run) float64 { return r.P50 }},
-		{"p99", func(r Run) float64 { return r.P99 }},
-		{"max", func(r Run) float64 { return r.Max }},
-		{"busyAfter", func(r Run) float64 { return r.BusyAfter }},
-		{"writesPerJoin", func(r Run) float64 { return r.WritesPerJoin }},
-		{"bundleWritesPerJoin", func(r Run) float64 { return r.BundleWritesPerJoin }},
-		{"leasesPerJoin", func(r Run) float64 { return r.LeasesPerJoin }},
-		{"eventsPerJoin", func(r Run) float64 { return r.EventsPerJoin }},
-		{"readsPerJoin", func(r Run) float64 { return r.ReadsPerJoin }},
-		{"agentWritesPerJoin", func(r Run) float64 { return r.AgentWritesPerJoin }},
-		{"agentReadsPerJoin", func(r Run) float64 { return r.AgentReadsPerJoin }},
-		{"watchEventsPerJoin", func(r Run) float64 { return r.WatchEventsPerJoin }},
-		{"looks", func(r Run) float64 { return r.Looks }},
-		{"cpuBound", func(r Run) float64 { return r.CPUBound }},
-		{"coresOfOthers", func(r Run) float64 { return r.CoresOfOthers }},
+		{Key: "rate", Of: func(r Run) float64 { return r.Rate }},
+		{Key: "p50", Of: func(r Run) float64 { return r.P50 }},
+		{Key: "p99", Of: func(r Run) float64 { return r.P99 }},
+		{Key: "max", Of: func(r Run) float64 { return r.Max }},
+		{Key: "busyAfter", Of: func(r Run) float64 { return r.BusyAfter }},
+		{Key: "writesPerJoin", Of: func(r Run) float64 { return r.WritesPerJoin }},
+		{Key: "bundleWritesPerJoin", Of: func(r Run) float64 { return r.BundleWritesPerJoin }},
+		{Key: "leasesPerJoin", Of: func(r Run) float64 { return r.LeasesPerJoin }},
+		{Key: "eventsPerJoin", Of: func(r Run) float64 { return r.EventsPerJoin }},
+		{Key: "readsPerJoin", Of: func(r Run) float64 { return r.ReadsPerJoin }},
+		{Key: "agentWritesPerJoin", Of: func(r Run) float64 { return r.AgentWritesPerJoin }},
+		{Key: "agentReadsPerJoin", Of: func(r Run) float64 { return r.AgentReadsPerJoin }},
+		{Key: "watchEventsPerJoin", Of: func(r Run) float64 { return r.WatchEventsPerJoin }},
+		{Key: "looks", Of: func(r Run) float64 { return r.Looks }},
+		{Key: "cpuBound", Of: func(r Run) float64 { return r.CPUBound }},
+		{Key: "coresOfOthers", Of: func(r Run) float64 { return r.CoresOfOthers }},
 	}
 	for _, process := range processes {
 		list = append(list,
-			figure{"cpuPerJoin " + process, func(r Run) float64 { return r.Use[process].CPU / float64(r.Joins) }},
-			figure{"peakMB " + process, func(r Run) float64 { return r.Use[process].Peak }},
-			figure{"rssMB " + process, func(r Run) float64 { return r.Use[process].RSS }},
+			figure{Key: "cpuPerJoin " + process, Of: func(r Run) float64 { return r.Use[process].CPU / float64(r.Joins) }},
+			figure{Key: "peakMB " + process, Of: func(r Run) float64 { return r.Use[process].Peak }},
+			figure{Key: "rssMB " + process, Of: func(r Run) float64 { return r.Use[process].RSS }},
 		)
 	}
 	return list

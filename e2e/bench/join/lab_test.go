@@ -24,7 +24,7 @@ func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 	require.LessOrEqual(t, run.P50, run.P99)
 	require.Positive(t, run.WritesPerJoin)
 	require.Positive(t, run.WatchEventsPerJoin)
-	for _, wanted := range []Line{
+	for _, wanted := range []bench.Line{
 		{UserAgent: userAgent, Verb: "create", Resource: "clusterregistrations"},
 		{UserAgent: "fleet-controller", Verb: "create", Resource: "clusters"},
 		{UserAgent: "fleet-controller", Verb: "create", Resource: "serviceaccounts/token"},
@@ -33,7 +33,7 @@ func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 	} {
 		require.GreaterOrEqual(t, countOf(run.Writes, wanted), 2, "%s %s by %s", wanted.Verb, wanted.Resource, wanted.UserAgent)
 	}
-	require.Equal(t, 2, countOf(run.Reads, Line{UserAgent: userAgent, Verb: "list", Resource: "bundledeployments"}))
+	require.Equal(t, 2, countOf(run.Reads, bench.Line{UserAgent: userAgent, Verb: "list", Resource: "bundledeployments"}))
 	reached := map[string]int{}
 	for _, step := range run.Steps {
 		reached[step.Name] = step.Joins
@@ -54,7 +54,7 @@ func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 func requireReport(t *testing.T, run Run) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "join.json")
-	report := Report{Command: "scripts/bench join -n 2", Cells: []Cell{NewCell(2, 0, 0, []Run{run})}}
+	report := Report{Head: bench.Head{Command: "scripts/bench join -n 2"}, Cells: []Cell{NewCell(2, 0, 0, []Run{run})}}
 	require.NoError(t, bench.WriteJSON(path, report))
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func requireReport(t *testing.T, run Run) {
 	require.Contains(t, report.Markdown(), "the authenticated list")
 }
 
-func countOf(lines []Line, wanted Line) int {
+func countOf(lines []bench.Line, wanted bench.Line) int {
 	for _, line := range lines {
 		if line.UserAgent == wanted.UserAgent && line.Verb == wanted.Verb && line.Resource == wanted.Resource {
 			return line.Count

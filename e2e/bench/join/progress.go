@@ -5,13 +5,6 @@ import (
 	"time"
 )
 
-// tell says what a run is about to do, where its hub tells its own progress: a run takes a minute or more.
-func (o Options) tell(format string, args ...any) {
-	if o.Hub.Out != nil {
-		fmt.Fprintf(o.Hub.Out, "   "+format+"\n", args...)
-	}
-}
-
 // plan is how many agents join, and how.
 func (o Options) plan() string {
 	switch {

@@ -24,7 +24,7 @@ func awaitComplete(ctx context.Context, h *bench.Hub, clusters int) error {
 	if err != nil {
 		return fmt.Errorf("client of the hub: %w", err)
 	}
-	return stage.AwaitEvery(ctx, betweenLooks, "the joins to be complete", func(ctx context.Context) (bool, string, error) {
+	return stage.AwaitEvery(ctx, bench.BetweenLooks, "the joins to be complete", func(ctx context.Context) (bool, string, error) {
 		return complete(ctx, h, client, clusters)
 	})
 }

@@ -9,10 +9,8 @@ import (
 
 // Report is the content of the JSON file.
 type Report struct {
-	Date    time.Time     `json:"date"`
-	Command string        `json:"command"`
-	Machine bench.Machine `json:"machine"`
-	Cells   []Cell        `json:"cells"`
+	bench.Head
+	Cells []Cell `json:"cells"`
 }
 
 // Cell is one combination of options, and its runs, each on a new hub.
@@ -32,13 +30,8 @@ type Cell struct {
 
 // NewCell puts runs together.
 func NewCell(n int, rtt time.Duration, startRate float64, runs []Run) Cell {
-	cell := Cell{N: n, RTTMillis: int(rtt.Milliseconds()), StartRate: startRate, Runs: len(runs), Figures: map[string]bench.Spread{}}
-	for _, f := range figures() {
-		values := make([]float64, len(runs))
-		for i, run := range runs {
-			values[i] = f.of(run)
-		}
-		cell.Figures[f.key] = bench.SpreadOf(values)
+	cell := Cell{
+		N: n, RTTMillis: int(rtt.Milliseconds()), StartRate: startRate, Runs: len(runs), Figures: bench.Figures(figures(), runs),
 	}
 	for _, run := range slices.Backward(runs) {
 		if run.P50 == cell.Figures["p50"].Median {

@@ -2,9 +2,7 @@ package join
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -22,8 +20,8 @@ const (
 	tokenName = "bench"
 	// warmUps are joins before the measured ones: the first on a new hub pays for what is done once.
 	warmUps = 2
-	// limit bounds one run; it is many times what one takes.
-	limit = 30 * time.Minute
+	// briefStillness is how long the hub has been quiet between joins that come one after the other.
+	briefStillness = 500 * time.Millisecond
 )
 
 // Options say what to measure.
@@ -72,32 +70,20 @@ type Run struct {
 }
 
 // Measure raises a hub, lets the agents join and removes the hub.
-func Measure(ctx context.Context, o Options) (run Run, err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	o.tell("starting a new hub")
-	h, err := bench.RaiseHub(ctx, o.Hub)
-	if err != nil {
-		return Run{}, err
-	}
-	defer func() {
-		if err != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
-			err = fmt.Errorf("%w\n%s", err, h.Explain())
+func Measure(ctx context.Context, o Options) (Run, error) {
+	return bench.On(ctx, o.Hub, func(ctx context.Context, h *bench.Hub) (Run, error) {
+		values, err := h.NewToken(ctx, stage.Workspace, tokenName, fleet.ClusterRegistrationTokenSpec{
+			TTL: &metav1.Duration{Duration: 2 * bench.Limit},
+		})
+		if err != nil {
+			return Run{}, err
 		}
-		o.tell("removing the hub")
-		err = errors.Join(err, h.Remove())
-	}()
-	values, err := h.NewToken(ctx, stage.Workspace, tokenName, fleet.ClusterRegistrationTokenSpec{
-		TTL: &metav1.Duration{Duration: 2 * limit},
+		order, err := orderOf(values)
+		if err != nil {
+			return Run{}, err
+		}
+		return measureOn(ctx, h, order, o)
 	})
-	if err != nil {
-		return Run{}, err
-	}
-	order, err := orderOf(values)
-	if err != nil {
-		return Run{}, err
-	}
-	return measureOn(ctx, h, order, o)
 }
 
 func orderOf(values map[string]any) (order, error) {
@@ -114,8 +100,8 @@ func orderOf(values map[string]any) (order, error) {
 }
 
 func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run, error) {
-	m := measurement{hub: h, order: o, record: &record{log: count.NewAuditLog(h.AuditLog())}}
-	options.tell("%d joins to warm it up", warmUps)
+	m := measurement{hub: h, order: o, record: bench.NewRecord(h, isHubWrite)}
+	options.Hub.Tell("%d joins to warm it up", warmUps)
 	if err := m.warmUp(ctx); err != nil {
 		return Run{}, err
 	}
@@ -127,7 +113,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	if options.Profile != nil {
 		profile.Go(func() error { return options.Profile(ctx, h) })
 	}
-	options.tell("%s", options.plan())
+	options.Hub.Tell("%s", options.plan())
 	outcomes, err := m.joins(ctx, options)
 	if err != nil {
 		return Run{}, err
@@ -136,19 +122,19 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 	if err != nil {
 		return Run{}, err
 	}
-	options.tell("all have joined; waiting until the hub is quiet")
-	if err := m.awaitQuiet(ctx, warmUps+len(outcomes), stillness); err != nil {
+	options.Hub.Tell("all have joined; waiting until the hub is quiet")
+	if err := m.awaitQuiet(ctx, warmUps+len(outcomes), bench.Stillness); err != nil {
 		return Run{}, err
 	}
 	after, err := m.look(ctx)
 	if err != nil {
 		return Run{}, err
 	}
-	run := summarize(outcomes, m.record.entries[before.entries:])
-	run.BusyAfter = max(0, m.record.lastWrite().Sub(busy.at).Seconds())
-	run.Use = after.usedSince(before)
-	run.Cores, run.CoresOfOthers = busy.coresSince(before)
-	run.CPUBound = cpuBound(len(outcomes), busy.at.Sub(before.at), run.Cores)
+	run := summarize(outcomes, m.record.Entries[before.entries:])
+	run.BusyAfter = max(0, m.record.LastWrite().Sub(busy.At).Seconds())
+	run.Use = after.UsedSince(before.Look)
+	run.Cores, run.CoresOfOthers = busy.CoresSince(before.Look)
+	run.CPUBound = bench.CPUBound(len(outcomes), busy.At.Sub(before.At), run.Cores)
 	run.WatchEventsPerJoin = (after.watchEvents - before.watchEvents) / float64(len(outcomes))
 	return run, profile.Wait()
 }
@@ -157,21 +143,21 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 type measurement struct {
 	hub    *bench.Hub
 	order  order
-	record *record
+	record *bench.Record
 }
 
 func (m measurement) warmUp(ctx context.Context) error {
 	if _, err := crowd(ctx, m.order, "warm-up", warmUps, 0); err != nil {
 		return err
 	}
-	return m.awaitQuiet(ctx, warmUps, stillness)
+	return m.awaitQuiet(ctx, warmUps, bench.Stillness)
 }
 
 func (m measurement) awaitQuiet(ctx context.Context, clusters int, still time.Duration) error {
 	if err := awaitComplete(ctx, m.hub, clusters); err != nil {
 		return err
 	}
-	return m.record.awaitStillness(ctx, still)
+	return m.record.AwaitStillness(ctx, still)
 }
 
 // joins are n at once, or single ones, one after the other, each on a quiet hub.
@@ -183,7 +169,7 @@ func (m measurement) joins(ctx context.Context, options Options) ([]Outcome, err
 	for i := range max(options.Singles, 1) {
 		one, err := crowd(ctx, m.order, fmt.Sprintf("bench-%d", i), 1, 0)
 		if err == nil {
-			err = m.record.awaitStillness(ctx, briefStillness)
+			err = m.record.AwaitStillness(ctx, briefStillness)
 		}
 		if err != nil {
 			return nil, err
@@ -191,15 +177,6 @@ func (m measurement) joins(ctx context.Context, options Options) ([]Outcome, err
 		outcomes = append(outcomes, one...)
 	}
 	return outcomes, nil
-}
-
-// cpuBound is how many joins a second all processors together could do.
-func cpuBound(joins int, took time.Duration, cores map[string]float64) float64 {
-	used := 0.0
-	for _, share := range cores {
-		used += share * took.Seconds()
-	}
-	return float64(runtime.NumCPU()) * float64(joins) / used
 }
 
 func summarize(outcomes []Outcome, entries []count.Entry) Run {

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"text/tabwriter"
+
+	"github.com/rancher/fleet/e2e/bench"
 )
 
 // Print tells a run to people.
@@ -16,7 +18,7 @@ func (r Run) Print(out io.Writer) {
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
 		r.ReadsPerJoin, r.AgentReadsPerJoin, r.Looks, r.Tries, r.WatchEventsPerJoin)
 	fmt.Fprintf(out, "a join costs all processes together so much processor time that this machine could do %.1f/s at most\n", r.CPUBound)
-	if warning := r.warning(); warning != "" {
+	if warning := bench.Warning(r.CoresOfOthers); warning != "" {
 		fmt.Fprintln(out, warning)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -28,23 +30,14 @@ func (r Run) Print(out io.Writer) {
 	fmt.Fprintf(table, "others\t\t%.2f\n", r.CoresOfOthers)
 	for _, part := range []struct {
 		name  string
-		lines []Line
+		lines []bench.Line
 	}{{"writes", r.Writes}, {"reads", r.Reads}} {
 		fmt.Fprintf(table, "\n%s by\tverb\tresource\tper join\tcount\tfailed\n", part.name)
 		for _, line := range part.lines {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%.2f\t%d\t%d\n", line.UserAgent, line.Verb, line.Resource, line.PerJoin, line.Count, line.Failed)
+			fmt.Fprintf(table, "%s\t%s\t%s\t%.2f\t%d\t%d\n", line.UserAgent, line.Verb, line.Resource, line.Per, line.Count, line.Failed)
 		}
 	}
 	_ = table.Flush()
-}
-
-// warning says that the figures are not those of this machine, empty where they are.
-func (r Run) warning() string {
-	if r.CoresOfOthers <= quietMachine {
-		return ""
-	}
-	return fmt.Sprintf("WARNING: other programs kept %.2f cores busy meanwhile, more than %.1f: rates and durations are of no use, requests are not affected much",
-		r.CoresOfOthers, quietMachine)
 }
 
 // PrintTrace tells where the time goes: over all joins, and in the median one.

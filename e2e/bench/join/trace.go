@@ -175,7 +175,7 @@ func trace(outcomes []Outcome, joins [][]count.Entry) []TraceLine {
 		}
 		out[i] = TraceLine{
 			At: e.Received.Sub(entries[0].Received).Seconds(), Took: e.Answered.Sub(e.Received).Seconds(),
-			Who: clientOf(e.Key), What: what, Code: e.Code,
+			Who: bench.ClientOf(e.Key), What: what, Code: e.Code,
 		}
 	}
 	return out
