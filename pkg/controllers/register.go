@@ -109,7 +109,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 		Config: p.source, Settings: p.settings, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
 		Ended: p.metrics.ImportEnded, UserAgent: hub.Config.UserAgent, Presence: presence,
 	})
-	clusterregistration.Register(ctx, clusterregistration.Deps{
+	waiting := clusterregistration.Register(ctx, clusterregistration.Deps{
 		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),
 		Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(), Clients: hub.Clients, Apply: hub.Apply,
 		Config: p.source, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
@@ -129,6 +129,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	})
 	manageagent.Register(ctx, manageagent.Deps{
 		Clusters: clusters, Bundles: bundles, Apply: hub.Apply, Config: p.source, Settings: p.settings, Clock: clock,
+		Waiting: waiting,
 	})
 	return []func(context.Context){imports, presence.Run}
 }

@@ -83,8 +83,9 @@ func newHandler(ctx context.Context, deps Deps, grants, reports set) *handler {
 	}
 }
 
-// Register starts the controller with the factories behind deps.
-func Register(ctx context.Context, deps Deps) {
+// Register starts the controller with the factories behind deps. What it returns says how many agents asked lately and have
+// no answer yet, once the caches are filled.
+func Register(ctx context.Context, deps Deps) (waiting func() int) {
 	// The order of kinds is the order in which they are taken away: what binds first, the account last.
 	h := newHandler(ctx, deps,
 		desired.New(deps.Apply, desired.Set{ID: names.SetGrant, Kinds: []apply.InformerGetter{deps.RoleBindings, deps.Accounts}}),
@@ -99,6 +100,7 @@ func Register(ctx context.Context, deps Deps) {
 	kube.Watch(ctx, handlerName+"-denials", h.requestsOfDenial, now, deps.Registrations)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 	kube.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
+	return h.waiting
 }
 
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {

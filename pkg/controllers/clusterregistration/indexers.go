@@ -20,7 +20,9 @@ const (
 	openRequests   = "fleet.registration.open-requests"
 	deniedRequests = "fleet.registration.denied-requests"
 	// heldByDenial are requests that another one's denial keeps out, by who asks.
-	heldByDenial     = "fleet.registration.held-by-denial"
+	heldByDenial = "fleet.registration.held-by-denial"
+	// newRequests are those that have no answer yet, all under one key.
+	newRequests      = "fleet.registration.new-requests"
 	secretsByRequest = "fleet.registration.secrets-by-request"
 )
 
@@ -74,6 +76,12 @@ func addRequestIndexers(deps Deps) {
 			return nil, nil
 		}
 		return []string{openRequests}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(newRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if r.Status.Granted || answered(r) || r.DeletionTimestamp != nil {
+			return nil, nil
+		}
+		return []string{newRequests}, nil
 	})
 	deps.Registrations.Cache().AddIndexer(homelessRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
 		if reason := grantedReason(r); reason != reasonNameTaken && reason != reasonWaitDeletion {

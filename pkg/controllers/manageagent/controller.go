@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 
@@ -37,6 +38,8 @@ type Deps struct {
 	Config   *config.Source
 	Settings func(config.Config) agentmanifest.Settings
 	Clock    clock.PassiveClock
+	// Waiting is how many agents asked lately and have no answer yet; nil for a hub that does not know.
+	Waiting func() int
 }
 
 // set makes the bundle exist, or takes it away.
@@ -50,12 +53,14 @@ type handler struct {
 	bundles set
 	ctx     context.Context
 	waves   *table
+	// first are the Clusters whose first bundle was written a moment ago.
+	first *cache.LRUExpireCache
 }
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	h := &handler{
-		Deps: deps, ctx: ctx,
+		Deps: deps, ctx: ctx, first: newFirst(),
 		bundles: desired.New(deps.Apply, desired.Set{
 			ID: names.SetManageAgent, Kinds: []apply.InformerGetter{deps.Bundles}, OwnerReferences: true,
 		}),
@@ -131,6 +136,10 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 	if err != nil {
 		return cluster, err
 	}
+	if wait := max(h.givesWay(f, now), h.unseen(f)); wait > 0 {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, wait)
+		return cluster, nil
+	}
 	v, err := h.upgrade(f, options, isCounted(cluster, cfg), now)
 	if err != nil {
 		return cluster, err
@@ -170,6 +179,9 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 		f.agent.failing = f.agent.waits()
 		h.keep(f.agent, counted)
 		return verdict{}, fmt.Errorf("agent bundle of cluster %s/%s: %w", f.cluster.Namespace, f.cluster.Name, err)
+	}
+	if f.bundle == nil {
+		h.first.Add(lifeOf(f.cluster), true, unseenFor)
 	}
 	f.agent = agentOf(f, f.agent.desired, canariesOf(h.Config.Get()), now)
 	h.keep(f.agent, counted)
