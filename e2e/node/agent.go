@@ -150,7 +150,7 @@ func (a *agentPod) runOnce(ctx context.Context) (why string, exit *int32) {
 	defer stopProbing()
 	probe := a.pod.Spec.Containers[0].ReadinessProbe
 	a.note(func(v *view) {
-		*v = view{ready: probe == nil || probe.Exec == nil, restarts: v.restarts, lastExit: v.lastExit}
+		*v = view{ready: probe == nil || probe.Exec == nil, pid: p.PID(), restarts: v.restarts, lastExit: v.lastExit}
 	})
 	if probe != nil && probe.Exec != nil {
 		go a.probe(probing, probe)

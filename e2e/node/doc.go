@@ -4,7 +4,8 @@
 //   - A Pod without a node gets this one, unless its node selector asks for something else.
 //   - A Pod of an agent becomes a process of this machine: the product's binary with the container's arguments and
 //     environment and a token of the Pod's service account. Its exec readiness probe decides when it is Ready. A process
-//     that ends is started again, with a growing pause. A Pod that is deleted takes its process with it.
+//     that ends is started again, with a growing pause. A Pod that is deleted takes its process with it. The container's
+//     ID names the process.
 //   - Every other Pod is Running and Ready at once, and Succeeded at once where it is to run only once.
 //
 // Images are not pulled, other probes than the readiness probe are not run, volumes are not mounted: TMPDIR and HOME of a

@@ -28,6 +28,8 @@ const (
 	Hold = "lab/hold"
 	// Unpullable is in the names of images that nobody can pull.
 	Unpullable = "no-such-image"
+	// ProcessID begins the container ID of an agent; its process follows.
+	ProcessID = "process://"
 
 	// workers is how many Pods are looked after at a time.
 	workers = 4

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -187,6 +188,7 @@ func agents(t *testing.T, b *bed) {
 	first := b.ready("fleet-agent")
 	b.eventually("the agent is available", func() bool { return b.available("fleet-agent") })
 	old := b.node.Agents("default")[first]
+	require.Equal(t, fmt.Sprintf("%s%d", ProcessID, old.PID()), b.pods("fleet-agent")[0].Status.ContainerStatuses[0].ContainerID)
 	require.Contains(t, old.Tail(5), first+" runs: agent --kubeconfig "+filepath.Join(b.dir, "pods", "default_"+first, "kubeconfig")+" --namespace default --debug")
 
 	patch := func(value string) {

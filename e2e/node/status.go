@@ -15,9 +15,11 @@ type view struct {
 	held bool
 	// waiting is the reason of a container that does not run; why is its message.
 	waiting, why string
-	restarts     int32
-	lastExit     *int32
-	done         bool
+	// pid is the process of an agent that runs.
+	pid      int
+	restarts int32
+	lastExit *int32
+	done     bool
 }
 
 // viewOf is the view of Pods that no process belongs to.
@@ -77,6 +79,9 @@ func (n *Node) fill(pod *corev1.Pod, status *corev1.PodStatus, v view) {
 func containerStatus(c corev1.Container, status *corev1.PodStatus, v view) corev1.ContainerStatus {
 	started := v.waiting == "" && !v.done
 	out := corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: c.Image, Ready: v.ready && !v.done, RestartCount: v.restarts, Started: &started}
+	if v.pid != 0 {
+		out.ContainerID = fmt.Sprintf("%s%d", ProcessID, v.pid)
+	}
 	if v.lastExit != nil {
 		out.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: *v.lastExit, Reason: "Error"}
 	}

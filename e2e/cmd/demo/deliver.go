@@ -153,20 +153,26 @@ func (d *demo) correct(ctx context.Context) error {
 
 // awaitAgentBundles waits until every cluster's own agent is a bundle that is Ready.
 func (d *demo) awaitAgentBundles(ctx context.Context) error {
-	var problems []error
-	for _, c := range []struct{ workspace, name string }{{stage.LocalWorkspace, local}, {stage.Workspace, edge1}, {stage.Workspace, edge2}} {
-		name := "fleet-agent-" + c.name
-		problems = append(problems, stage.Await(ctx, "bundle "+name+" to be Ready", func(ctx context.Context) (bool, string, error) {
-			b, err := stage.Get[fleet.Bundle](ctx, d.stage.Hub, stage.Bundles, c.workspace, name)
-			if err != nil || b == nil {
-				return false, "there is none", err
-			}
-			return b.Status.Summary.Ready == 1 && stage.IsTrue(b.Status.Conditions, "Ready"), stage.Conditions(b.Status.Conditions), nil
-		}))
-	}
-	if err := errors.Join(problems...); err != nil {
+	err := errors.Join(
+		d.awaitAgentBundle(ctx, stage.LocalWorkspace, local),
+		d.awaitAgentBundle(ctx, stage.Workspace, edge1),
+		d.awaitAgentBundle(ctx, stage.Workspace, edge2),
+	)
+	if err != nil {
 		return err
 	}
 	d.step("the agents of all three clusters are bundles of the hub, and Ready")
 	return nil
+}
+
+func (d *demo) awaitAgentBundle(ctx context.Context, workspace, cluster string) error {
+	name := "fleet-agent-" + cluster
+	return stage.Await(ctx, "bundle "+name+" to be Ready", func(ctx context.Context) (bool, string, error) {
+		b, err := stage.Get[fleet.Bundle](ctx, d.stage.Hub, stage.Bundles, workspace, name)
+		if err != nil || b == nil {
+			return false, "there is none", err
+		}
+		done := b.Status.ObservedGeneration == b.Generation && b.Status.Summary.Ready == 1 && stage.IsTrue(b.Status.Conditions, "Ready")
+		return done, stage.Conditions(b.Status.Conditions), nil
+	})
 }

@@ -92,7 +92,10 @@ func (d *demo) deliverAll(ctx context.Context) error {
 	if err := d.awaitAgentBundles(ctx); err != nil {
 		return err
 	}
-	return d.deliver(ctx)
+	if err := d.deliver(ctx); err != nil {
+		return err
+	}
+	return d.upgrade(ctx)
 }
 
 // raise starts the three control planes.

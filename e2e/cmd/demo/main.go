@@ -1,5 +1,5 @@
 // Command demo shows the main job end to end: a hub and two downstream clusters on real control planes, joined in all
-// three ways. scripts/demo builds and runs it.
+// three ways, bundles that reach them, and an agent that upgrades itself. scripts/demo builds and runs it.
 package main
 
 import (
