@@ -96,16 +96,14 @@ func TestAnAgentThatWritesTheWordsItselfCostsNothing(t *testing.T) {
 	assert.Empty(t, w.deployments.Writes())
 }
 
-func TestAnAgentHasTimeForItsFirstWord(t *testing.T) {
+// A deployment costs one write while its cluster does not answer, however long that is.
+func TestNothingIsWrittenBeforeTheFirstWordOfAnAgent(t *testing.T) {
 	w := newWorld(t)
 	w.deployments.Add(newDeployment())
 	w.look()
-	w.clock.SetTime(start.Add(unheard - time.Second))
+	w.clock.SetTime(start.Add(24 * time.Hour))
 	w.look()
 	assert.Empty(t, w.deployments.Writes())
-	w.clock.SetTime(start.Add(unheard))
-	w.look()
-	assert.Equal(t, "WaitApplied", w.deployments.Live(place, app).Status.Display.State)
 }
 
 func TestADeploymentGoesWithWhatBelongsToIt(t *testing.T) {

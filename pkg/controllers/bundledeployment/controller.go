@@ -19,13 +19,9 @@ import (
 
 const handlerName = "fleet-bundledeployment"
 
-const (
-	// quiet is how long reports of an agent are gathered before they are put into words: an agent of ours writes the words
-	// itself, and others write several times within a moment.
-	quiet = time.Second
-	// unheard is how long an agent that has said nothing yet has to say something first.
-	unheard = time.Minute
-)
+// quiet is how long reports of an agent are gathered before they are put into words: an agent of ours writes the words
+// itself, and others write several times within a moment.
+const quiet = time.Second
 
 // Deps is what this controller works with.
 type Deps struct {
@@ -65,13 +61,14 @@ func (h *handler) onChange(key string, bd *fleet.BundleDeployment) (*fleet.Bundl
 	return bd, h.display(bd)
 }
 
-// display writes the words that follow from the rest of the object, once it is quiet.
+// display writes the words that follow from the rest of the object, once it is quiet. Before its agent has said anything
+// there are none: that would be a write more for each deployment, and its bundle says the same for all of them.
 func (h *handler) display(bd *fleet.BundleDeployment) error {
-	if bd.Status.Display == summary.Display(bd) {
+	if !heard(bd) || bd.Status.Display == summary.Display(bd) {
 		h.due.Delete(bd.UID)
 		return nil
 	}
-	if left := h.wait(bd.UID, heard(bd)); left > 0 {
+	if left := h.wait(bd.UID); left > 0 {
 		h.Deployments.EnqueueAfter(bd.Namespace, bd.Name, left)
 		return nil
 	}
@@ -85,23 +82,20 @@ func (h *handler) display(bd *fleet.BundleDeployment) error {
 	return err
 }
 
+// heard says whether an agent has reported.
 func heard(bd *fleet.BundleDeployment) bool {
 	return bd.Status.AppliedDeploymentID != "" || len(bd.Status.Conditions) > 0
 }
 
 // wait is how long the words of a deployment have to wait yet, from when they were first seen to be wrong.
-func (h *handler) wait(uid types.UID, heard bool) time.Duration {
-	delay := quiet
-	if !heard {
-		delay = unheard
-	}
+func (h *handler) wait(uid types.UID) time.Duration {
 	now := h.Clock.Now()
 	first, _ := h.due.LoadOrStore(uid, now)
 	since, ok := first.(time.Time)
 	if !ok {
 		return 0
 	}
-	return delay - now.Sub(since)
+	return quiet - now.Sub(since)
 }
 
 func gone(err error) error {
