@@ -32,11 +32,11 @@ func Main(ctx context.Context, args []string) int {
 
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	app := newApp(out, errOut)
-	err := app.RunContext(ctx, flagsFirst(app.Commands, withRole(args)))
+	err := app.RunContext(ctx, flagsFirst(app.Commands, globalsBehind(app.Commands, withRole(args))))
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(errOut, "fleet: "+printableLines(err.Error(), maxError)) // it may quote what a server said
+	printError(errOut, os.Getenv, err)
 	return exitCode(err)
 }
 

@@ -23,9 +23,12 @@ const maxInput = 64 << 20
 func readInput(c *cli.Context, file string) ([]byte, error) {
 	source, name := c.App.Reader, "standard input"
 	if file != "-" {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s is a directory: name a file, or - for standard input", file)
+		}
 		opened, err := os.Open(file)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; name another file, or - for standard input", err)
 		}
 		defer opened.Close()
 		source, name = opened, file
@@ -35,7 +38,9 @@ func readInput(c *cli.Context, file string) ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	case len(data) > maxInput:
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, maxInput)
+		return nil, fmt.Errorf("%s is larger than %d bytes, and no API server takes so much: it is not the file of one bundle", name, maxInput)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, fmt.Errorf("%s is empty", name)
 	}
 	return data, nil
 }
@@ -72,18 +77,16 @@ func readBundleFile(c *cli.Context) (*fleet.Bundle, error) {
 	all, err := documents(data)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%s is no YAML: %w", file, err)
+		return nil, fmt.Errorf("%s is no YAML: %s", file, plain(err))
 	case len(all) != 1:
 		return nil, fmt.Errorf("%s has %d documents: it must be one Bundle", file, len(all))
 	}
 	bundle := &fleet.Bundle{}
-	if err := yaml.UnmarshalStrict(all[0], bundle); err != nil {
-		bundle = &fleet.Bundle{}
-		if err := yaml.Unmarshal(all[0], bundle); err != nil {
-			return nil, fmt.Errorf("%s is no Bundle: %w", file, err)
-		}
-		note(c, "Not everything in %s is understood: %v", file, err)
+	strange, err := decode(all[0], bundle)
+	if err != nil {
+		return nil, fmt.Errorf("%s is no Bundle: %w", file, err)
 	}
+	noteStrange(c, file, strange)
 	if kind := bundle.Kind; kind != "" && kind != "Bundle" || bundle.APIVersion != "" && !strings.HasPrefix(bundle.APIVersion, fleet.SchemeGroupVersion.Group+"/") {
 		return nil, fmt.Errorf("%s is a %.64q of %.64q: it must be a Bundle of %s", file, kind, bundle.APIVersion, fleet.SchemeGroupVersion)
 	}
@@ -97,4 +100,11 @@ func readBundleFile(c *cli.Context) (*fleet.Bundle, error) {
 		bundle.Namespace = typed
 	}
 	return bundle, nil
+}
+
+// noteStrange tells what in a file is not understood: most often it is mistyped.
+func noteStrange(c *cli.Context, file string, strange []string) {
+	if len(strange) > 0 {
+		note(c, "Not everything in %s is understood: %s", file, strings.Join(strange, ", "))
+	}
 }

@@ -30,7 +30,7 @@ func deployCommand() *cli.Command {
 			"objects and asks no cluster; --diff tells what would be created, changed and removed there. Values of the\n" +
 			"cluster's own ConfigMaps and Secrets (valuesFrom) are in neither.\n\n" +
 			"   fleet deploy -i app.yaml --diff\n   fleet deploy -i app.yaml --dry-run --kube-version v1.34.0",
-		Flags: []cli.Flag{
+		Flags: append(debugFlags(),
 			&cli.StringFlag{Name: flagKubeconfig, Usage: "kubeconfig of the cluster; without it as kubectl finds it"},
 			&cli.StringFlag{Name: flagContext, Usage: "context of the kubeconfig; without it the current one"},
 			&cli.StringFlag{Name: flagInputFile, Aliases: []string{"i"}, Usage: "file with the BundleDeployment and its Content; - for standard input"},
@@ -41,7 +41,7 @@ func deployCommand() *cli.Command {
 			&cli.StringFlag{Name: flagKubeVersion, Usage: "version of Kubernetes that --dry-run renders for; without it the newest known"},
 			&cli.BoolFlag{Name: flagDiff, Usage: "tell what would be created, changed and removed on the cluster, and change nothing"},
 			outputFlag(),
-		},
+		),
 		Action: deploy,
 	}
 }
@@ -56,9 +56,11 @@ func deploy(c *cli.Context) error {
 		return usagef("%s needs --%s FILE, or - for standard input", c.Command.HelpName, flagInputFile)
 	case c.Bool(flagDryRun) && c.Bool(flagDiff):
 		return usagef("--%s and --%s exclude each other", flagDryRun, flagDiff)
-	case c.String(flagKubeVersion) != "" && !c.Bool(flagDryRun):
-		return usagef("--%s is for --%s: a cluster tells its own version", flagKubeVersion, flagDryRun)
 	}
+	if c.String(flagKubeVersion) != "" && !c.Bool(flagDryRun) {
+		note(c, "--%s is for --%s and changes nothing here: the cluster tells its own version.", flagKubeVersion, flagDryRun)
+	}
+	setDebug(c)
 	job, err := readDeployFile(c, file)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func renderOnly(c *cli.Context, job helmdeployer.Job) error {
 	if err != nil {
 		return err
 	}
-	noteSources(c, job)
+	noteLeftOut(c, job)
 	var list []any
 	for _, obj := range objects {
 		list = append(list, obj.Object)
@@ -105,10 +107,20 @@ func renderOnly(c *cli.Context, job helmdeployer.Job) error {
 	return printObjects(c, list)
 }
 
-// noteSources says what is not in a rendering without the cluster's own values.
-func noteSources(c *cli.Context, job helmdeployer.Job) {
+// noteLeftOut says what is not in a rendering without the cluster's own values.
+func noteLeftOut(c *cli.Context, job helmdeployer.Job) {
 	if job.Options.Helm != nil && len(job.Options.Helm.ValuesFrom) > 0 {
 		note(c, "Values of the cluster's ConfigMaps and Secrets (helm.valuesFrom) are not in this.")
+	}
+	noteCopies(c, job)
+}
+
+// noteCopies says that what an agent would bring along from the hub is not brought.
+func noteCopies(c *cli.Context, job helmdeployer.Job) {
+	if n := len(job.Options.DownstreamResources); n > 0 {
+		first := job.Options.DownstreamResources[0]
+		note(c, "The Secrets and ConfigMaps of downstreamResources (%d, the first is %s %s) lie on the hub, and only an agent copies them to its cluster: they are not in this.",
+			n, first.Kind, first.Name)
 	}
 }
 
@@ -127,6 +139,7 @@ func deployTo(c *cli.Context, cfg *rest.Config, job helmdeployer.Job) error {
 	if err := checkOwner(c.Context, cfg, job, agentNamespace(c)); err != nil {
 		return err
 	}
+	noteCopies(c, job)
 	release, err := deployer.Deploy(c.Context, job)
 	if err != nil {
 		return fmt.Errorf("deploying %s: %w", job.Name, err)

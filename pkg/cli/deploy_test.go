@@ -130,6 +130,27 @@ func TestFilesThatDeployCannotUse(t *testing.T) {
 	}
 }
 
+// A list is what `fleet target -o json` prints; what is not understood is told, and so is what only an agent brings along.
+func TestAListIsDeployedAndWhatIsLeftOutIsTold(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	bundle := written(t, aBundle(configMapYAML, func(b *fleet.Bundle) {
+		b.Spec.DownstreamResources = []fleet.DownstreamResource{{Kind: "Secret", Name: "pull"}}
+	}))
+	code, list, errOut := typed("target", "-b", bundle, "-o", "json")
+	require.Zero(t, code, errOut)
+	list = strings.Replace(list, `"options":`, `"option": {}, "options":`, 1)
+	code, out, errOut := typed("deploy", "-i", fileOf(t, list), "--dry-run", "--kube-version", "v1.30.0")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "name: settings")
+	assert.Contains(t, errOut, `unknown field "spec.option"`)
+	assert.Contains(t, errOut, "only an agent copies them to its cluster")
+
+	code, _, errOut = typed("deploy", "-i", fileOf(t, "kind: BundleDeployment\nspec: {options: 5}\n"), "-d")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, errOut, "spec.options cannot be a number")
+}
+
 func set(u *unstructured.Unstructured, value any, path ...string) {
 	_ = unstructured.SetNestedField(u.Object, value, path...)
 }

@@ -73,7 +73,7 @@ func diffRelease(c *cli.Context, cfg *rest.Config, job helmdeployer.Job) error {
 	if err := checkOwner(c.Context, cfg, job, agentNamespace(c)); err != nil {
 		note(c, "The deployment would be refused: %v", err)
 	}
-	noteSources(c, job)
+	noteLeftOut(c, job)
 	if !found {
 		note(c, "There is no release %s in namespace %s yet.", helmdeployer.ReleaseName(job.Name, job.Options), helmdeployer.Namespace(job.Options))
 	}

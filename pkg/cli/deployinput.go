@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -22,6 +23,8 @@ type deployInput struct {
 	deployments []*fleet.BundleDeployment
 	contents    map[string]*fleet.Content
 	values      []*corev1.Secret
+	// strange is what is not understood.
+	strange []string
 }
 
 // readDeployFile reads a BundleDeployment, its Content, and the Secret with its values if they are in one.
@@ -32,7 +35,7 @@ func readDeployFile(c *cli.Context, file string) (helmdeployer.Job, error) {
 	}
 	all, err := documents(data)
 	if err != nil {
-		return helmdeployer.Job{}, fmt.Errorf("%s is no YAML: %w", file, err)
+		return helmdeployer.Job{}, fmt.Errorf("%s is no YAML: %s", file, plain(err))
 	}
 	in := deployInput{contents: map[string]*fleet.Content{}}
 	for _, document := range all {
@@ -40,6 +43,7 @@ func readDeployFile(c *cli.Context, file string) (helmdeployer.Job, error) {
 			return helmdeployer.Job{}, fmt.Errorf("%s: %w", file, err)
 		}
 	}
+	noteStrange(c, file, in.strange)
 	job, err := in.job()
 	if err != nil {
 		return job, fmt.Errorf("%s: %w", file, err)
@@ -47,24 +51,50 @@ func readDeployFile(c *cli.Context, file string) (helmdeployer.Job, error) {
 	return job, nil
 }
 
+// input is a document: an object, or a list of them, as `fleet target -o json` writes it.
+type input struct {
+	metav1.TypeMeta
+	Items []json.RawMessage `json:"items"`
+}
+
 func (in *deployInput) add(document []byte) error {
+	var head input
+	if err := yaml.Unmarshal(document, &head); err != nil {
+		return errors.New(plain(err))
+	}
+	if head.Kind == "" || head.Kind == "List" {
+		for _, item := range head.Items {
+			if err := in.addObject(item); err != nil {
+				return err
+			}
+		}
+		if len(head.Items) > 0 {
+			return nil
+		}
+	}
+	return in.addObject(document)
+}
+
+func (in *deployInput) addObject(document []byte) error {
 	var meta metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &meta); err != nil {
-		return err
+		return errors.New(plain(err))
 	}
 	switch meta.Kind {
 	case "BundleDeployment":
 		bd := &fleet.BundleDeployment{}
-		if err := yaml.Unmarshal(document, bd); err != nil {
+		strange, err := decode(document, bd)
+		if err != nil {
 			return fmt.Errorf("BundleDeployment: %w", err)
 		}
-		in.deployments = append(in.deployments, bd)
+		in.deployments, in.strange = append(in.deployments, bd), append(in.strange, strange...)
 	case "Content":
 		stored := &fleet.Content{}
-		if err := yaml.Unmarshal(document, stored); err != nil {
+		strange, err := decode(document, stored)
+		if err != nil {
 			return fmt.Errorf("Content: %w", err)
 		}
-		in.contents[stored.Name] = stored
+		in.contents[stored.Name], in.strange = stored, append(in.strange, strange...)
 	case "Secret":
 		secret := &corev1.Secret{}
 		if yaml.Unmarshal(document, secret) != nil {

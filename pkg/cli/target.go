@@ -29,7 +29,7 @@ func targetCommand() *cli.Command {
 			"cluster why it gets the bundle or not, with --diff what storing the bundle would create, change and remove.\n" +
 			"Those two tell no values.\n\n" +
 			"   fleet target -b bundle.yaml --diff\n   fleet target -b bundle.yaml --cluster edge-1 | fleet deploy -i - --dry-run",
-		Flags: append(workspaceFlags(), outputFlag(),
+		Flags: append(append(workspaceFlags(), debugFlags()...), outputFlag(),
 			&cli.StringFlag{Name: flagBundleFile, Aliases: []string{"b"}, Usage: "file with one Bundle; - for standard input"},
 			&cli.BoolFlag{Name: flagDumpInput, Aliases: []string{"l"}, Usage: "print what targeting rests on instead: clusters, groups, mappings, without values"},
 			&cli.StringFlag{Name: flagCluster, Usage: "only this cluster, NAME or WORKSPACE/NAME"},
@@ -41,6 +41,7 @@ func targetCommand() *cli.Command {
 }
 
 func targetBundle(c *cli.Context) error {
+	setDebug(c)
 	only, err := checkTarget(c)
 	if err != nil {
 		return err
@@ -62,6 +63,9 @@ func targetBundle(c *cli.Context) error {
 	}
 	if c.Bool(flagDiff) {
 		readContents(c.Context, h, &facts)
+		if err := readSources(c.Context, h, &facts); err != nil {
+			return err
+		}
 	}
 	for _, unknown := range facts.Unknown {
 		note(c, "What is told is not complete: %s", unknown)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -121,12 +123,15 @@ func TestTheInputOfTargetingHasNoValues(t *testing.T) {
 func TestFilesThatTargetCannotUse(t *testing.T) {
 	newDeliveryHub(t)
 	for text, says := range map[string]string{
-		"":                                     "it must be one Bundle",
+		"":                                     "is empty",
+		"---\n":                                "it must be one Bundle",
 		"kind: Bundle\n---\nkind: Bundle\n":    "it must be one Bundle",
 		"kind: GitRepo\nmetadata: {name: x}\n": "it must be a Bundle",
 		"kind: Bundle\n":                       "metadata.name",
 		"kind: [":                              "is no YAML",
-		"kind: Bundle\nspec: 5\n":              "is no Bundle",
+		"kind: Bundle\nspec: 5\n":              "is no Bundle: spec cannot be a number",
+		"kind: Bundle\nspec: {targets: 5}\n":   "is no Bundle: spec.targets cannot be a number",
+		"\xc3\x28":                             "is no YAML",
 	} {
 		file := filepath.Join(t.TempDir(), "bundle.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -136,12 +141,11 @@ func TestFilesThatTargetCannotUse(t *testing.T) {
 		assert.Contains(t, errOut, says, text)
 	}
 	for line, says := range map[string]string{
-		"target":                             "needs --bundle-file",
-		"target -b x --explain --diff":       "exclude each other",
-		"target -b x --cluster A_b":          "cannot be",
-		"deploy":                             "needs --input-file",
-		"deploy -i x --diff -d":              "exclude each other",
-		"deploy -i x --kube-version v1.30.0": "is for --dry-run",
+		"target":                       "needs --bundle-file",
+		"target -b x --explain --diff": "exclude each other",
+		"target -b x --cluster A_b":    "cannot be",
+		"deploy":                       "needs --input-file",
+		"deploy -i x --diff -d":        "exclude each other",
 	} {
 		code, _, errOut := typed(strings.Fields(line)...)
 		assert.Equal(t, usageError, code, line)
@@ -173,4 +177,62 @@ func TestStandardInputIsRead(t *testing.T) {
 	app.ErrWriter = &errOut
 	require.NoError(t, app.Run([]string{"fleet", "target", "-b", "-"}))
 	assert.Contains(t, errOut.String(), `unknown field "typo"`)
+}
+
+func TestFilesThatCannotBeReadAreNamedWithTheWayOut(t *testing.T) {
+	newDeliveryHub(t)
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large.yaml")
+	file, err := os.Create(large)
+	require.NoError(t, err)
+	require.NoError(t, file.Truncate(maxInput+1))
+	require.NoError(t, file.Close())
+	for path, says := range map[string]string{
+		filepath.Join(dir, "missing.yaml"): "no such file or directory; name another file",
+		dir:                                "is a directory: name a file",
+		large:                              "it is not the file of one bundle",
+	} {
+		for _, line := range [][]string{{"target", "-b", path}, {"deploy", "-i", path, "-d"}} {
+			code, out, errOut := typed(line...)
+			assert.Equal(t, 1, code, line)
+			assert.Empty(t, out)
+			assert.Contains(t, errOut, path)
+			assert.Contains(t, errOut, says)
+		}
+	}
+}
+
+// Fields that are mistyped are named with their path, also where only upper and lower case differ, and keys that are there
+// twice.
+func TestWhatIsNotUnderstoodIsTold(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	text := "kind: Bundle\nmetadata: {name: app, namespace: fleet-default}\nspec: {paused: true, paused: false, resourcez: [], Targets: []}\n"
+	code, _, errOut := typed("target", "-b", fileOf(t, text))
+	require.Zero(t, code, errOut)
+	for _, says := range []string{`unknown field "spec.resourcez"`, `unknown field "spec.Targets"`, `key "paused" already set`} {
+		assert.Contains(t, errOut, says)
+	}
+}
+
+// Of what is copied to clusters the diff tells whether it is there and whether it differs, never what is in it.
+func TestTheDiffKnowsWhatIsCopied(t *testing.T) {
+	h := newDeliveryHub(t)
+	h.hosts("edge-1", inProd)
+	copying := func(b *fleet.Bundle) {
+		b.Spec.DownstreamResources = []fleet.DownstreamResource{{Kind: "Secret", Name: "pull"}}
+	}
+	h.delivered(aBundle(configMapYAML, copying))
+	file := written(t, aBundle(configMapYAML, copying))
+	code, out, errOut := typed("target", "-b", file, "--diff")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "downstreamResources: waiting for secret fleet-default/pull")
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-default", Name: "pull"}, Data: map[string][]byte{"k": []byte("canary")}}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	h.Put(secret)
+	code, out, errOut = typed("target", "-b", file, "--diff")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "content of downstreamResources; copied: secret pull")
+	assert.NotContains(t, out+errOut, "canary")
 }

@@ -96,6 +96,7 @@ func changeText(c delivery.DeploymentChange) string {
 	add("files added: ", c.Added)
 	add("files changed: ", c.Changed)
 	add("files removed: ", c.Removed)
+	add("copied: ", c.Copied)
 	if c.Reason != "" {
 		parts = append(parts, c.Reason)
 	}

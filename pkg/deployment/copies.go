@@ -1,7 +1,15 @@
 package deployment
 
 import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
@@ -34,4 +42,59 @@ func Copies(bd *fleet.BundleDeployment) map[Copy]bool {
 		}
 	}
 	return needed
+}
+
+// CopyProblem says why an object cannot be copied, whatever is in it; empty where it can.
+func CopyProblem(c Copy) string {
+	switch {
+	case c.Name == names.RenewedCredentialSecret:
+		return fmt.Sprintf("the name %s is taken, rename the object", c.Name)
+	case c.Kind != SecretKind && c.Kind != ConfigMapKind:
+		return fmt.Sprintf("kind %q cannot be copied, Secret and ConfigMap can", c.Kind)
+	}
+	return ""
+}
+
+// CopyMissing says that a cluster waits for what is to be copied to it from a namespace.
+func CopyMissing(c Copy, namespace string) string {
+	return fmt.Sprintf("waiting for %s %s/%s", c.Kind, namespace, c.Name)
+}
+
+// largestNumber is the largest that JSON holds exactly in every program.
+const largestNumber = 1<<53 - 1
+
+// CopiesGeneration stands for the content of Secrets and ConfigMaps that are copied: it changes with it, and an agent that
+// sees another number takes them anew. It is not counted up, so that no write that was cut off in the middle can leave it
+// as it was. It is 0 for none.
+func CopiesGeneration(objects []runtime.Object) int64 {
+	if len(objects) == 0 {
+		return 0
+	}
+	digest := fnv.New64a()
+	add := func(parts ...string) {
+		for _, part := range parts {
+			var length [8]byte
+			binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+			_, _ = digest.Write(length[:])
+			_, _ = digest.Write([]byte(part))
+		}
+	}
+	for _, obj := range objects {
+		switch obj := obj.(type) {
+		case *corev1.Secret:
+			add("Secret", obj.Name, string(obj.Type))
+			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
+				add(key, string(obj.Data[key]))
+			}
+		case *corev1.ConfigMap:
+			add("ConfigMap", obj.Name)
+			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
+				add(key, obj.Data[key])
+			}
+			for _, key := range slices.Sorted(maps.Keys(obj.BinaryData)) {
+				add(key, string(obj.BinaryData[key]))
+			}
+		}
+	}
+	return int64(digest.Sum64()&largestNumber) | 1 // never 0, which means none
 }

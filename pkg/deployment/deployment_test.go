@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -205,4 +206,22 @@ func TestLabelsFollowTheBundle(t *testing.T) {
 	assert.NotContains(t, out.Deployment.Labels, "kubectl.kubernetes.io/y")
 	assert.Equal(t, "repo", out.Deployment.Labels[fleet.RepoLabel])
 	assert.Equal(t, "blue", out.Deployment.Labels["team"])
+}
+
+// The number that stands for what is copied changes with what is in it, and with nothing else.
+func TestTheNumberOfCopiesFollowsTheirContent(t *testing.T) {
+	secret := func(name, value string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: name, ResourceVersion: value}, Data: map[string][]byte{"k": []byte("v")}}
+	}
+	assert.Zero(t, CopiesGeneration(nil))
+	one := CopiesGeneration([]runtime.Object{secret("a", "1")})
+	assert.Positive(t, one)
+	assert.Equal(t, one, CopiesGeneration([]runtime.Object{secret("a", "2")}), "what is not copied does not count")
+	assert.NotEqual(t, one, CopiesGeneration([]runtime.Object{secret("b", "1")}))
+	other := secret("a", "1")
+	other.Data["k"] = []byte("w")
+	assert.NotEqual(t, one, CopiesGeneration([]runtime.Object{other}))
+	assert.NotEqual(t, one, CopiesGeneration([]runtime.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}}))
+	assert.Empty(t, CopyProblem(Copy{Kind: SecretKind, Name: "a"}))
+	assert.Contains(t, CopyProblem(Copy{Kind: "pod", Name: "a"}), "cannot be copied")
 }

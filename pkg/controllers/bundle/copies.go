@@ -2,11 +2,7 @@ package bundle
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -33,43 +29,8 @@ type copies struct {
 	due bool
 }
 
-// largestNumber is the largest that JSON holds exactly in every program.
-const largestNumber = 1<<53 - 1
-
-// generation stands for the content of the copies: it changes with it, and an agent that sees another number takes them
-// anew. It is not counted up, so that no write that was cut off in the middle can leave it as it was.
-func (c copies) generation() int64 {
-	if len(c.objects) == 0 {
-		return 0
-	}
-	digest := fnv.New64a()
-	add := func(parts ...string) {
-		for _, part := range parts {
-			var length [8]byte
-			binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-			_, _ = digest.Write(length[:])
-			_, _ = digest.Write([]byte(part))
-		}
-	}
-	for _, obj := range c.objects {
-		switch obj := obj.(type) {
-		case *corev1.Secret:
-			add("Secret", obj.Name, string(obj.Type))
-			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
-				add(key, string(obj.Data[key]))
-			}
-		case *corev1.ConfigMap:
-			add("ConfigMap", obj.Name)
-			for _, key := range slices.Sorted(maps.Keys(obj.Data)) {
-				add(key, obj.Data[key])
-			}
-			for _, key := range slices.Sorted(maps.Keys(obj.BinaryData)) {
-				add(key, string(obj.BinaryData[key]))
-			}
-		}
-	}
-	return int64(digest.Sum64()&largestNumber) | 1 // never 0, which means none
-}
+// generation stands for the content of the copies.
+func (c copies) generation() int64 { return deployment.CopiesGeneration(c.objects) }
 
 // copyKeys are what a bundle copies to some cluster, as values of an index.
 func copyKeys(b *fleet.Bundle) []string {
@@ -122,10 +83,10 @@ func (h *handler) observeCopies(in *input) error {
 
 // copyOf is a copy of an object, as it is to lie in a cluster's namespace; missing says why there can be none.
 func (h *handler) copyOf(bundle *fleet.Bundle, c deployment.Copy, namespace string) (obj runtime.Object, missing string, err error) {
-	if c.Name == names.RenewedCredentialSecret {
-		return nil, fmt.Sprintf("the name %s is taken, rename the object", c.Name), nil
+	if problem := deployment.CopyProblem(c); problem != "" {
+		return nil, problem, nil
 	}
-	absent := fmt.Sprintf("waiting for %s %s/%s", c.Kind, bundle.Namespace, c.Name)
+	absent := deployment.CopyMissing(c, bundle.Namespace)
 	switch c.Kind {
 	case deployment.SecretKind:
 		source, err := found(h.Secrets.Cache().Get(bundle.Namespace, c.Name))
@@ -142,9 +103,8 @@ func (h *handler) copyOf(bundle *fleet.Bundle, c deployment.Copy, namespace stri
 			return nil, absent, nil
 		}
 		return &corev1.ConfigMap{ObjectMeta: copyMeta(source.ObjectMeta, namespace), Data: source.Data, BinaryData: source.BinaryData}, "", nil
-	default:
-		return nil, fmt.Sprintf("kind %q cannot be copied, Secret and ConfigMap can", c.Kind), nil
 	}
+	return nil, absent, nil
 }
 
 // copyMeta keeps the labels and annotations that a person gave.

@@ -37,6 +37,8 @@ type DeploymentChange struct {
 	Added   []string `json:"added,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Removed []string `json:"removed,omitempty"`
+	// Copied are the Secrets and ConfigMaps of the hub that are copied to the cluster, where that is new or they differ.
+	Copied []string `json:"copied,omitempty"`
 	// Reason says why.
 	Reason string `json:"reason,omitempty"`
 }
@@ -122,7 +124,7 @@ func (l Look) change(t target.Target) DeploymentChange {
 		return c
 	case p.deployment == nil:
 		if step.Create {
-			c.Action, c.Reason = Create, ""
+			c.Action, c.Reason, c.Copied = Create, "", copyNames(t)
 		}
 		return c
 	}
@@ -136,6 +138,10 @@ func (l Look) change(t target.Target) DeploymentChange {
 		c.compare(l.facts.Contents[manifestOf(p.deployment.Spec.DeploymentID)], l.Content.manifest)
 	}
 	have := p.deployment.Spec
+	recopied := have.DownstreamResourcesGeneration != want.Spec.DownstreamResourcesGeneration
+	if recopied {
+		c.Copied = copyNames(t)
+	}
 	switch {
 	case step.Promote || step.Sync:
 		c.Action = Change
@@ -144,6 +150,8 @@ func (l Look) change(t target.Target) DeploymentChange {
 		}
 	case step.Stage && have.StagedDeploymentID != t.DeploymentID:
 		c.Action = Stage
+	case recopied: // which waits for no turn
+		c.Action, c.Fields = Change, []string{fieldCopies}
 	}
 	return c
 }

@@ -15,10 +15,11 @@ const (
 	fieldContent = "content"
 	fieldValues  = "helm.values"
 	fieldLabels  = "labels"
+	fieldCopies  = "content of downstreamResources"
 )
 
 // versioned are the fields of a deployment's spec that say which version it is: they are compared apart.
-var versioned = []string{"options", "deploymentID", "stagedOptions", "stagedDeploymentID", "valuesHash", "waitingForValues"}
+var versioned = []string{"options", "deploymentID", "stagedOptions", "stagedDeploymentID", "valuesHash", "waitingForValues", "downstreamResourcesGeneration"}
 
 // differing names what differs between a deployment and what it is to become, sorted.
 func differing(have, want *fleet.BundleDeployment) []string {
@@ -32,6 +33,9 @@ func differing(have, want *fleet.BundleDeployment) []string {
 	// The digest is that of both versions' values: it tells only where they are one.
 	if have.Spec.DeploymentID == have.Spec.StagedDeploymentID && have.Spec.ValuesHash != want.Spec.ValuesHash {
 		found[fieldValues] = true
+	}
+	if have.Spec.DownstreamResourcesGeneration != want.Spec.DownstreamResourcesGeneration {
+		found[fieldCopies] = true
 	}
 	before, after := fields(have.Spec), fields(want.Spec)
 	for _, key := range versioned {

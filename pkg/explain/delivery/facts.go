@@ -9,11 +9,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/content"
+	"github.com/rancher/fleet/pkg/deployment"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 	"github.com/rancher/fleet/pkg/target"
@@ -30,6 +32,9 @@ type Facts struct {
 	Namespaces map[string]*corev1.Namespace
 	// Contents are what was read of the versions that clusters have, by name.
 	Contents map[string]*content.Manifest
+	// Sources are what Copied names, as it is now on the hub; nil of one that is not there. What is missing here was not looked
+	// at, and counts as unchanged.
+	Sources map[deployment.Copy]runtime.Object
 	// Unknown says what could not be read.
 	Unknown []string
 }

@@ -32,6 +32,14 @@ func At(facts Facts) Look {
 	for _, cluster := range facts.Clusters {
 		l.places[keyOf(cluster)] = facts.place(cluster)
 	}
+	for _, t := range l.Targets {
+		if p := l.places[t.Key()]; p.blocked == "" {
+			if _, missing, _ := l.copies(t); missing != "" {
+				p.blocked = "downstreamResources: " + missing
+				l.places[t.Key()] = p
+			}
+		}
+	}
 	var err error
 	if l.plan, err = target.Rollout(facts.Bundle, l.placements()); err != nil {
 		l.Problem = err
@@ -90,8 +98,12 @@ func (l Look) built(t target.Target) (*fleet.BundleDeployment, error) {
 	if l.Content.From == "" {
 		in.Content = l.Content.ID
 	}
-	if existing != nil {
-		in.Copies = existing.Spec.DownstreamResourcesGeneration // a matter of what is copied, not of the version
+	copies, _, known := l.copies(t)
+	switch {
+	case known:
+		in.Copies = copies
+	case existing != nil:
+		in.Copies = existing.Spec.DownstreamResourcesGeneration
 	}
 	out, err := deployment.Build(in)
 	return out.Deployment, err
