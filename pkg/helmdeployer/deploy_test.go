@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer/history"
 	"github.com/rancher/fleet/pkg/kube/kubetest"
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -49,6 +50,29 @@ func TestManifestsAreInstalledAndUpgraded(t *testing.T) {
 	assert.Equal(t, second, fresh, "another agent reads the same")
 	_, err = d.Load(t.Context(), "apps/team-app:7")
 	require.ErrorIs(t, err, ErrNoRelease)
+}
+
+// A person takes the record away, and the release begins anew with a number that it had before: what is loaded then is what
+// was deployed then.
+func TestAReleaseThatBeginsAnewIsNotTakenForTheOldOne(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	first, err := d.Deploy(t.Context(), raw("app", configMap("a", "one")))
+	require.NoError(t, err)
+	recorded, err := d.Recorded(t.Context(), first.ID)
+	require.NoError(t, err)
+	assert.True(t, recorded)
+	w.Remove("Secret", appNamespace, history.Key("app", 1))
+	recorded, err = d.Recorded(t.Context(), first.ID)
+	require.NoError(t, err)
+	assert.False(t, recorded)
+
+	second, err := d.Deploy(t.Context(), raw("app", configMap("a", "two")))
+	require.NoError(t, err)
+	require.Equal(t, first.ID, second.ID)
+	loaded, err := d.Load(t.Context(), second.ID)
+	require.NoError(t, err)
+	assert.Equal(t, second, loaded)
 }
 
 func TestHistoryIsBounded(t *testing.T) {

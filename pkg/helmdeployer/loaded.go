@@ -16,7 +16,7 @@ import (
 const maxLoaded = 4 << 20
 
 // loaded keeps the objects of releases that were read, packed, those that were asked for last. A revision of a release
-// never changes, so nothing makes an entry wrong.
+// never changes, so nothing makes an entry wrong but a release of the same name that begins anew: what was read last holds.
 type loaded struct {
 	mu    sync.Mutex
 	limit int
@@ -50,22 +50,26 @@ func (l *loaded) get(id string) ([]*unstructured.Unstructured, bool) {
 
 func (l *loaded) put(id string, objects []*unstructured.Unstructured) {
 	packed, err := packObjects(objects)
-	if err != nil || len(packed) > l.limit {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.byID[id] != nil {
+	if known := l.byID[id]; known != nil {
+		l.remove(known)
+	}
+	if err != nil || len(packed) > l.limit {
 		return
 	}
 	l.byID[id] = l.order.PushFront(&entry{id: id, packed: packed})
 	l.size += len(packed)
 	for l.size > l.limit {
-		oldest := l.order.Back()
-		dropped := l.order.Remove(oldest).(*entry)
-		delete(l.byID, dropped.id)
-		l.size -= len(dropped.packed)
+		l.remove(l.order.Back())
 	}
+}
+
+// remove takes an entry out. The lock is held.
+func (l *loaded) remove(element *list.Element) {
+	dropped := l.order.Remove(element).(*entry)
+	delete(l.byID, dropped.id)
+	l.size -= len(dropped.packed)
 }
 
 // drop forgets a release whose record was removed: its number can come again.
@@ -74,9 +78,7 @@ func (l *loaded) drop(match func(id string) bool) {
 	defer l.mu.Unlock()
 	for id, element := range l.byID {
 		if match(id) {
-			l.size -= len(element.Value.(*entry).packed)
-			l.order.Remove(element)
-			delete(l.byID, id)
+			l.remove(element)
 		}
 	}
 }

@@ -106,7 +106,8 @@ func TestWhatAdmissionAlwaysWritesIsNoDrift(t *testing.T) {
 	require.Eventually(t, func() bool { return len(texts(b.status(wanted))) == 1 }, patience, 10*time.Millisecond)
 }
 
-// C04: bundles that are not ready are not read while nothing changes.
+// C04: bundles that are not ready are not read while nothing changes. A controller of the lab may change an object at any
+// time, and a look at that object is right then: what counts is a window in which none has changed.
 func TestNothingIsReadWhileNothingChanges(t *testing.T) {
 	b := newBed(t)
 	began, err := b.plane.Requests()
@@ -118,29 +119,81 @@ func TestNothingIsReadWhileNothingChanges(t *testing.T) {
 		bundles = append(bundles, wanted)
 		require.False(t, b.status(wanted).Ready, "without nodes, some workloads never get ready")
 	}
-	quiet := time.Now()
-	for time.Since(quiet) < 5*time.Second { // controllers have come to rest
+	deadline := time.Now().Add(3 * patience)
+	for late := 0; ; {
+		require.True(t, time.Now().Before(deadline), "there was no window in which nothing changed, so this shows nothing")
+		calls, nothing := b.callsWhileNothingChanges(bundles)
+		if nothing && calls.Total() == 0 {
+			break
+		}
+		if nothing { // on a busy machine a watch may tell late of what changed before the window, but hardly twice
+			late++
+			require.Less(t, late, 2, "calls while nothing changed:\n%s", calls)
+		}
+	}
+	after, err := b.plane.Requests()
+	require.NoError(t, err)
+	watches := after.Sub(began).Where(count.By(userAgent), func(k count.Key) bool { return k.Verb == "watch" && k.Resource == "configmaps" })
+	require.Equal(t, 1, watches.Total(), "one watch serves all bundles:\n%s", watches)
+}
+
+// window is how long changes have time to be told, and then how long calls are counted.
+const window = 5 * time.Second
+
+// callsWhileNothingChanges counts the calls that a look at each bundle needs after a window. It is not true where an object
+// has changed since the window before.
+func (b *bed) callsWhileNothingChanges(bundles []drift.Wanted) (calls count.Counts, nothing bool) {
+	b.t.Helper()
+	versions := b.versions(bundles)
+	b.follow(bundles, window)
+	for _, wanted := range bundles {
+		b.status(wanted) // a change of a status is told late, but it is known
+	}
+	before, err := b.plane.Requests()
+	require.NoError(b.t, err)
+	time.Sleep(window) // the observation window
+	for _, wanted := range bundles {
+		b.status(wanted)
+	}
+	after, err := b.plane.Requests()
+	require.NoError(b.t, err)
+	calls, now := after.Sub(before).Where(count.By(userAgent)), b.versions(bundles)
+	for object, version := range versions {
+		if now[object] != version {
+			b.t.Logf("changed by others meanwhile: %s", object)
+		}
+	}
+	return calls, assert.ObjectsAreEqual(versions, now)
+}
+
+// follow looks at each bundle that is told of, until the time is over.
+func (b *bed) follow(bundles []drift.Wanted, how time.Duration) {
+	b.t.Helper()
+	over := time.After(how)
+	for {
 		select {
 		case name := <-b.told:
-			quiet = time.Now()
 			for _, wanted := range bundles {
 				if wanted.Hash == name {
 					b.status(wanted)
 				}
 			}
-		case <-time.After(100 * time.Millisecond):
+		case <-over:
+			return
 		}
 	}
-	before, err := b.plane.Requests()
-	require.NoError(t, err)
-	time.Sleep(5 * time.Second) // the observation window
+}
+
+// versions are those of all objects of the bundles.
+func (b *bed) versions(bundles []drift.Wanted) map[string]string {
+	b.t.Helper()
+	found := map[string]string{}
 	for _, wanted := range bundles {
-		b.status(wanted)
+		for _, obj := range wanted.Objects {
+			live, err := b.resource(obj, wanted.Namespace).Get(b.t.Context(), obj.GetName(), metav1.GetOptions{})
+			require.NoError(b.t, err)
+			found[live.GetKind()+" "+wanted.Hash+"/"+live.GetName()] = live.GetResourceVersion()
+		}
 	}
-	after, err := b.plane.Requests()
-	require.NoError(t, err)
-	calls := after.Sub(before).Where(count.By(userAgent))
-	require.Zero(t, calls.Total(), "calls while nothing changed:\n%s", calls)
-	watches := after.Sub(began).Where(count.By(userAgent), func(k count.Key) bool { return k.Verb == "watch" && k.Resource == "configmaps" })
-	require.Equal(t, 1, watches.Total(), "one watch serves all bundles:\n%s", watches)
+	return found
 }

@@ -44,6 +44,7 @@ type Config struct {
 type Deployer interface {
 	Deploy(ctx context.Context, job helmdeployer.Job) (helmdeployer.Release, error)
 	Load(ctx context.Context, releaseID string) (helmdeployer.Release, error)
+	Recorded(ctx context.Context, releaseID string) (bool, error)
 	Correct(ctx context.Context, releaseID string, how fleet.CorrectDrift) (helmdeployer.Release, error)
 	List(ctx context.Context) ([]helmdeployer.Deployed, error)
 	Uninstall(ctx context.Context, bundleID string) error

@@ -29,12 +29,19 @@ type deployer struct {
 	uninstalled []string
 	forgotten   []string
 	loads       int
+	// unrecorded are releases whose record is gone, asked is how often it was asked for.
+	unrecorded map[string]bool
+	asked      int
+	// missed are the IDs that Load was asked for and did not find.
+	missed []string
+	// applied runs at the end of each deployment and correction.
+	applied func(name string)
 }
 
 func newDeployer() *deployer {
 	return &deployer{
 		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{},
-		until: make(chan struct{}),
+		unrecorded: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
 
@@ -60,6 +67,7 @@ func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.revisions[job.Name]++
+	d.applied(job.Name)
 	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default"}, nil
 }
 
@@ -72,7 +80,15 @@ func (d *deployer) Load(_ context.Context, id string) (helmdeployer.Release, err
 			return helmdeployer.Release{ID: id, Namespace: "default"}, nil
 		}
 	}
+	d.missed = append(d.missed, id)
 	return helmdeployer.Release{}, fmt.Errorf("release %s: %w", id, helmdeployer.ErrNoRelease)
+}
+
+func (d *deployer) Recorded(_ context.Context, id string) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	return !d.unrecorded[id], nil
 }
 
 func (d *deployer) Correct(_ context.Context, id string, _ fleet.CorrectDrift) (helmdeployer.Release, error) {
@@ -85,6 +101,7 @@ func (d *deployer) Correct(_ context.Context, id string, _ fleet.CorrectDrift) (
 				return helmdeployer.Release{}, err
 			}
 			d.revisions[name]++
+			d.applied(name)
 			return helmdeployer.Release{ID: idOf(name, revision+1), Namespace: "default"}, nil
 		}
 	}
@@ -186,7 +203,14 @@ func (m *monitor) Forget(name string) {
 	m.forgotten[name] = true
 }
 
-// finds changes what is found from now on, and tells.
+// quietly changes what is found from now on, and tells nobody.
+func (m *monitor) quietly(name string, result drift.Result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.finds[name] = result
+}
+
+// find changes what is found from now on, and tells.
 func (m *monitor) find(name string, result drift.Result) {
 	m.mu.Lock()
 	m.finds[name] = result

@@ -37,6 +37,8 @@ type note struct {
 
 	// retryAt is when a namespace that could not be changed is tried again, zero for at once.
 	retryAt time.Time
+	// first is a release that has no revision before it, although its number says so.
+	first string
 
 	amends pauses
 }
@@ -165,6 +167,12 @@ func (m *memory) mayAmend(name string, now time.Time, pace Pace) (wait time.Dura
 		}
 		n.amends.next(now, pace.AmendFirst, pace.AmendMax, pace.AmendQuiet)
 	})
+	return wait
+}
+
+// untilAmend is the pause after which a release may be put right next.
+func (m *memory) untilAmend(name string, now time.Time, pace Pace) (wait time.Duration) {
+	m.about(name, func(n *note) { wait = max(pace.AmendFirst, n.amends.pause-now.Sub(n.amends.last)) })
 	return wait
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ func (p *pass) oversee(ctx context.Context) error {
 	if p.release == nil || !isMonitored(p.bd.Spec, p.status) {
 		return nil
 	}
-	found, err := p.judge(ctx)
+	found, err := p.judge(ctx, p.deployed)
 	if err != nil {
 		return err
 	}
@@ -35,11 +36,12 @@ func (p *pass) oversee(ctx context.Context) error {
 	return nil
 }
 
-// judge compares what is deployed with what is there.
-func (p *pass) judge(ctx context.Context) (drift.Result, error) {
+// judge compares what is deployed with what is there. After a write of its own, what was found before counts no more.
+func (p *pass) judge(ctx context.Context, afresh bool) (drift.Result, error) {
+	previous := p.previous(ctx)
 	found, err := p.Monitor.Status(ctx, p.bd.Name, drift.Wanted{
-		Hash: hashOf(p.release.Objects), Namespace: p.release.Namespace,
-		Objects: p.release.Objects, Previous: p.previous(ctx), Options: p.bd.Spec.Options,
+		Release: p.release.ID, Hash: hashOf(p.release.Objects, previous), Namespace: p.release.Namespace,
+		Objects: p.release.Objects, Previous: previous, Options: p.bd.Spec.Options, Afresh: afresh,
 	})
 	if err != nil {
 		if !isQuiet(err, p.failures) {
@@ -54,9 +56,10 @@ func (p *pass) judge(ctx context.Context) (drift.Result, error) {
 	return found, nil
 }
 
-// hashOf is the label by which the objects of a release are known.
-func hashOf(objects []*unstructured.Unstructured) string {
-	for _, object := range objects {
+// hashOf is the label by which the objects of a bundle are known. A revision without objects has none to tell it; what the
+// revision before left over is known by it all the same.
+func hashOf(revisions ...[]*unstructured.Unstructured) string {
+	for _, object := range slices.Concat(revisions...) {
 		if hash := object.GetLabels()[drift.HashLabel]; hash != "" {
 			return hash
 		}
@@ -64,15 +67,27 @@ func hashOf(objects []*unstructured.Unstructured) string {
 	return ""
 }
 
-// previous are the objects of the revision before. Without it nothing counts as left over.
+// previous are the objects of the revision before. Without it nothing counts as left over. That there is none is
+// remembered: it does not come back, and is not asked for with each look.
 func (p *pass) previous(ctx context.Context) []*unstructured.Unstructured {
 	name, text, _ := strings.Cut(p.release.ID, ":")
 	revision, err := strconv.Atoi(text)
 	if err != nil || revision < 2 {
 		return nil
 	}
+	first := false
+	p.memory.about(p.bd.Name, func(n *note) { first = n.first == p.release.ID })
+	if first {
+		return nil
+	}
 	release, err := p.Deployer.Load(ctx, fmt.Sprintf("%s:%d", name, revision-1))
-	if err != nil {
+	switch {
+	case errors.Is(err, helmdeployer.ErrNoRelease):
+		p.memory.about(p.bd.Name, func(n *note) { n.first = p.release.ID })
+		return nil
+	case err != nil:
+		// What is deployed can be judged without it, and must be: the record before may be one that nobody can read.
+		p.log.Debugf("The revision before %s cannot be read: %v", p.release.ID, err)
 		return nil
 	}
 	return release.Objects
@@ -88,14 +103,12 @@ const (
 )
 
 // remedy says how a release is put right that others changed. The agent's own bundle is always kept as it should be;
-// what another bundle had taken over and left, Helm makes anew.
-func remedy(bd *fleet.BundleDeployment, status fleet.BundleDeploymentStatus, agent, fresh bool) way {
+// what another bundle had taken over and left, Helm makes anew, and so it does with a release whose record is gone.
+func remedy(bd *fleet.BundleDeployment, status fleet.BundleDeploymentStatus, agent, recorded bool) way {
 	options := bd.Spec.Options
 	synced := status.SyncGeneration != nil && *status.SyncGeneration == options.ForceSyncGeneration
 	switch {
-	case fresh:
-		// It was deployed a moment ago: to do so again would not help.
-	case agent, options.ForceSyncGeneration > 0 && !synced, isOverwritten(options, status.ModifiedStatus):
+	case !recorded, agent, options.ForceSyncGeneration > 0 && !synced, isOverwritten(options, status.ModifiedStatus):
 		return deployAgain
 	case bd.Spec.CorrectDrift != nil && bd.Spec.CorrectDrift.Enabled:
 		return correct
@@ -103,11 +116,21 @@ func remedy(bd *fleet.BundleDeployment, status fleet.BundleDeploymentStatus, age
 	return leaveAlone
 }
 
-// amend puts a release right, now or after the pause that is due, which grows while somebody else goes on changing it.
+// amend puts a release right, now or after the pause that is due, which grows while somebody else goes on changing it. What
+// is not right after it, or right after a deployment, was changed in that very moment, or will not become right: nobody may
+// tell of it again, so it is looked at once more after the pause.
 func (p *pass) amend(ctx context.Context, found drift.Result) error {
 	agent := isAgent(p.bd.Name, p.session.Cluster)
-	how := remedy(p.bd, p.status, agent, p.deployed)
+	recorded, err := p.isRecorded(ctx, found)
+	if err != nil {
+		return err
+	}
+	how := remedy(p.bd, p.status, agent, recorded)
 	if how == leaveAlone || agent && p.TakenBack != nil && p.TakenBack() {
+		return nil
+	}
+	if p.deployed {
+		p.again(p.bd.Name, p.memory.untilAmend(p.bd.Name, p.Clock.Now(), p.Pace))
 		return nil
 	}
 	if wait := p.memory.mayAmend(p.bd.Name, p.Clock.Now(), p.Pace); wait > 0 {
@@ -115,7 +138,6 @@ func (p *pass) amend(ctx context.Context, found drift.Result) error {
 		return nil
 	}
 	p.log.WithField("objects", namesOf(found.ModifiedStatus)).Infof("Others changed the release, it is %s", how)
-	var err error
 	if how == deployAgain {
 		err = p.failed(p.deploy(ctx))
 	} else {
@@ -124,8 +146,24 @@ func (p *pass) amend(ctx context.Context, found drift.Result) error {
 	if err != nil || p.release == nil || !isMonitored(p.bd.Spec, p.status) {
 		return err
 	}
-	_, err = p.judge(ctx)
+	if found, err = p.judge(ctx, true); err == nil && !found.NonModified {
+		p.again(p.bd.Name, p.memory.untilAmend(p.bd.Name, p.Clock.Now(), p.Pace))
+	}
 	return err
+}
+
+// isRecorded says whether the release is still recorded, of which a person with Helm may have taken it. Its objects are
+// missing then; while none is, nobody is asked.
+func (p *pass) isRecorded(ctx context.Context, found drift.Result) (bool, error) {
+	missing := slices.ContainsFunc(found.ModifiedStatus, func(m fleet.ModifiedStatus) bool { return m.Create })
+	if p.deployed || !missing {
+		return true, nil
+	}
+	recorded, err := p.Deployer.Recorded(ctx, p.release.ID)
+	if err != nil {
+		return false, fmt.Errorf("whether release %s is still recorded: %w", p.release.ID, err)
+	}
+	return recorded, nil
 }
 
 // namesOf are objects without what was changed of them, which may be a secret.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rancher/wrangler/v3/pkg/summary"
 	"github.com/stretchr/testify/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rancher/fleet/pkg/agent/drift"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -46,6 +47,87 @@ func TestDriftIsCorrectedAndNotWithoutEnd(t *testing.T) {
 	}
 	w.never("corrected again at once", func() bool { return w.deployer.corrected() > 1 })
 	assert.Len(t, w.deployer.jobsOf("app"), 1)
+}
+
+// A change in the moment after a correction or a deployment, of which no watch tells any more, is put right too, and so is
+// the one after that. The first look afterwards finds it; whoever only waits for news would never look again.
+func TestAChangeRightAfterOurOwnIsPutRight(t *testing.T) {
+	agent := "fleet-agent-" + cluster
+	for name, test := range map[string]struct {
+		bundle string
+		change func(*fleet.BundleDeployment)
+	}{
+		"corrected":      {"app", correcting},
+		"deployed again": {agent, func(*fleet.BundleDeployment) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const disturbed = 5
+			w := newWorld(t)
+			times := 0
+			w.deployer.applied = func(name string) { // with the deployer's lock
+				if times++; times <= disturbed {
+					w.monitor.quietly(name, modified())
+					return
+				}
+				w.monitor.quietly(name, drift.Result{Ready: true, NonModified: true})
+			}
+			w.run()
+			w.attach(token)
+			w.put(test.bundle, test.change)
+			w.becomes(test.bundle, "is as it should be", func(s fleet.BundleDeploymentStatus) bool { return s.NonModified && s.Release != "" })
+			w.deployer.with(func() { assert.Equal(t, disturbed+1, times) })
+		})
+	}
+}
+
+// What does not become right is tried more and more rarely.
+func TestWhatNoCorrectionPutsRightIsTriedMoreAndMoreRarely(t *testing.T) {
+	w := newWorld(t, func(c *Config) { c.Pace.AmendFirst, c.Pace.AmendMax = 10*time.Millisecond, time.Hour })
+	w.monitor.finds["app"] = modified()
+	w.run()
+	w.attach(token)
+	w.put("app", correcting)
+	w.eventually("it is tried again", func() bool { return w.deployer.corrected() > 2 })
+	w.never("tried often", func() bool { return w.deployer.corrected() > 7 }) // after 10, 20, 40, 80, 160 ms
+}
+
+// A release that a person took away with Helm is deployed again, although nothing is asked to be corrected. Whether the
+// record is there is asked only while objects are missing.
+func TestAReleaseThatSomebodyUninstalledIsDeployedAgain(t *testing.T) {
+	w := start(t)
+	w.put("app")
+	w.isDeployed("app")
+	w.monitor.find("app", modified())
+	w.becomes("app", "is modified", isModified)
+	w.deployer.with(func() { assert.Zero(t, w.deployer.asked) })
+	missing := drift.Result{Ready: true, ModifiedStatus: []fleet.ModifiedStatus{{Kind: "ConfigMap", APIVersion: "v1", Namespace: "default", Name: "x", Create: true}}}
+	w.monitor.find("app", missing)
+	w.eventually("it is asked", func() (asked bool) {
+		w.deployer.with(func() { asked = w.deployer.asked > 0 })
+		return asked
+	})
+	assert.Len(t, w.deployer.jobsOf("app"), 1)
+	w.deployer.with(func() {
+		w.deployer.unrecorded[idOf("app", 1)] = true
+		w.deployer.applied = func(name string) { w.monitor.quietly(name, drift.Result{Ready: true, NonModified: true}) }
+	})
+	w.Drifted("app")
+	w.becomes("app", "is deployed again", func(s fleet.BundleDeploymentStatus) bool { return s.Release == idOf("app", 2) && s.NonModified })
+}
+
+// C04: a revision before this one that is gone is asked for once, not with each look.
+func TestARevisionThatIsGoneIsAskedForOnce(t *testing.T) {
+	w := start(t)
+	w.put("app")
+	w.isDeployed("app")
+	w.edit("app", another)
+	w.isDeployed("app")
+	for looks := w.monitor.looked("app"); w.monitor.looked("app") < looks+3; {
+		seen := w.monitor.looked("app")
+		w.Drifted("app")
+		w.eventually("it is looked at", func() bool { return w.monitor.looked("app") > seen })
+	}
+	w.deployer.with(func() { assert.Equal(t, []string{idOf("app", 1)}, w.deployer.missed) })
 }
 
 func TestACorrectionThatFailsIsToldAndTriedAgain(t *testing.T) {
@@ -107,17 +189,17 @@ func TestRemedies(t *testing.T) {
 	}
 	forced := func(bd *fleet.BundleDeployment) { bd.Spec.Options.ForceSyncGeneration = 3 }
 	for name, test := range map[string]struct {
-		change       func(*fleet.BundleDeployment)
-		status       fleet.BundleDeploymentStatus
-		agent, fresh bool
-		want         way
+		change      func(*fleet.BundleDeployment)
+		status      fleet.BundleDeploymentStatus
+		agent, gone bool
+		want        way
 	}{
 		"nothing is configured":            {want: leaveAlone},
 		"correction":                       {change: correcting, want: correct},
 		"correction is off":                {change: func(bd *fleet.BundleDeployment) { bd.Spec.CorrectDrift = &fleet.CorrectDrift{Force: true} }, want: leaveAlone},
 		"the agent":                        {agent: true, want: deployAgain},
 		"the agent, with correction":       {change: correcting, agent: true, want: deployAgain},
-		"just deployed":                    {agent: true, fresh: true, want: leaveAlone},
+		"the record is gone":               {gone: true, want: deployAgain},
 		"a sync that was asked for":        {change: forced, want: deployAgain},
 		"a sync that was done":             {change: forced, status: fleet.BundleDeploymentStatus{SyncGeneration: &three}, want: leaveAlone},
 		"overwritten and missing":          {change: overwrites, status: missing, want: deployAgain},
@@ -129,7 +211,7 @@ func TestRemedies(t *testing.T) {
 			if test.change != nil {
 				test.change(bd)
 			}
-			assert.Equal(t, test.want, remedy(bd, test.status, test.agent, test.fresh))
+			assert.Equal(t, test.want, remedy(bd, test.status, test.agent, !test.gone))
 		})
 	}
 }
@@ -152,6 +234,18 @@ func TestAReleaseThatIsNotReadyIsNotReadAgainAndAgain(t *testing.T) {
 	w.deployer.with(func() { assert.Equal(t, loads, w.deployer.loads) })
 	w.monitor.find("app", drift.Result{Ready: true, NonModified: true})
 	w.isDeployed("app")
+}
+
+// A revision that has no objects left is still the bundle's: what the one before had and it has not is known by its label.
+func TestTheLabelOfARevisionWithoutObjectsIsThatOfTheOneBefore(t *testing.T) {
+	object := func(hash string) []*unstructured.Unstructured {
+		made := &unstructured.Unstructured{}
+		made.SetLabels(map[string]string{drift.HashLabel: hash})
+		return []*unstructured.Unstructured{{}, made}
+	}
+	assert.Equal(t, "a", hashOf(object("a"), object("b")))
+	assert.Equal(t, "b", hashOf(nil, object("b")))
+	assert.Empty(t, hashOf(nil, nil))
 }
 
 func TestObjectsThatCannotBeJudgedAreTold(t *testing.T) {

@@ -134,6 +134,8 @@ func dropEmpty(object map[string]any, path ...string) {
 	}
 }
 
+// nestedMaps are the maps in a list. A field of another type has none: there is nothing to leave out of it, and it is
+// compared as it stands.
 func nestedMaps(object map[string]any, path ...string) (result []map[string]any) {
 	value, _, _ := unstructured.NestedFieldNoCopy(object, path...)
 	list, _ := value.([]any)

@@ -22,7 +22,7 @@ const (
 // nothing else. An error means that the cluster could not be read: what was known before is still the best there is.
 func (w *Watches) Status(ctx context.Context, name string, wanted Wanted) (Result, error) {
 	plan, basis := Compile(wanted, w.cfg.Cluster.Namespaced), basisOf(wanted)
-	b := w.track(name, plan, basis)
+	b := w.track(name, plan, basis, wanted.Afresh)
 	b.busy.Lock()
 	defer b.busy.Unlock()
 	reading := &reading{Watches: w, plan: plan, found: map[Key]finding{}}
@@ -187,7 +187,7 @@ func (r *reading) extra(ctx context.Context, observed map[Key]Observation) error
 			return err
 		}
 		if obj != nil {
-			observed[key], _ = r.plan.Examine(key, obj)
+			observed[key], _ = r.plan.Examine(key, obj) // what differs does not matter of an object that nobody wants
 		}
 	}
 	return nil

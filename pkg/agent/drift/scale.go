@@ -17,6 +17,7 @@ func scaledByOthers(objects map[Key]*unstructured.Unstructured) map[Key]span {
 		if key.Group != "autoscaling" || key.Kind != "HorizontalPodAutoscaler" {
 			continue
 		}
+		// A reference that is no text names no workload: as with an empty one, nothing is scaled by it.
 		apiVersion, _, _ := unstructured.NestedString(obj.Object, "spec", "scaleTargetRef", "apiVersion")
 		kind, _, _ := unstructured.NestedString(obj.Object, "spec", "scaleTargetRef", "kind")
 		name, _, _ := unstructured.NestedString(obj.Object, "spec", "scaleTargetRef", "name")

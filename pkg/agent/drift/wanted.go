@@ -39,6 +39,9 @@ type Wanted struct {
 	Namespace string
 	// Objects are those of the current revision, Previous those of the one before. Only what was in Previous can be extra.
 	Objects, Previous []*unstructured.Unstructured
+	// Afresh says that the caller has just written: the watches may not have told of that yet, and what was found before
+	// does not count.
+	Afresh bool
 	// Options say what is left out of the comparison: Diff and IgnoreOptions are read.
 	Options fleet.BundleDeploymentOptions
 }

@@ -73,10 +73,10 @@ func (w *Watches) Wait() { w.done.Wait() }
 
 // Track watches the objects of a bundle. Status does so too; Track alone is for a bundle whose status is not asked yet.
 func (w *Watches) Track(name string, wanted Wanted) {
-	w.track(name, Compile(wanted, w.cfg.Cluster.Namespaced), basisOf(wanted))
+	w.track(name, Compile(wanted, w.cfg.Cluster.Namespaced), basisOf(wanted), wanted.Afresh)
 }
 
-func (w *Watches) track(name string, plan *Plan, basis string) *bundle {
+func (w *Watches) track(name string, plan *Plan, basis string, afresh bool) *bundle {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	b, known := w.bundles[name]
@@ -84,7 +84,7 @@ func (w *Watches) track(name string, plan *Plan, basis string) *bundle {
 		b = &bundle{name: name}
 		w.bundles[name] = b
 	}
-	if known && basis != "" && basis == b.basis {
+	if known && !afresh && basis != "" && basis == b.basis {
 		return b
 	}
 	b.basis, b.hash, b.keys = basis, plan.hash, make(map[Key]finding, len(plan.keys))

@@ -116,6 +116,21 @@ func TestChangeIsToldAndOnlyItIsReadAgain(t *testing.T) {
 	require.Eventually(t, func() bool { return b.status("bundle", wanted).NonModified }, deadlineFor, time.Millisecond)
 }
 
+// After a write of the caller's own its effect is read, whatever the watches have told by then.
+func TestALookAfterAWriteReadsEverythingAgain(t *testing.T) {
+	b, wanted := newBed(t), configMaps(t, "one", "two")
+	b.has("one", "b")
+	b.has("two", "b")
+	b.status("bundle", wanted)
+	reads := b.cluster.reads()
+	wanted.Afresh = true
+	assert.True(t, b.status("bundle", wanted).NonModified)
+	assert.Equal(t, reads+2, b.cluster.reads())
+	wanted.Afresh = false
+	b.status("bundle", wanted)
+	assert.Equal(t, reads+2, b.cluster.reads(), "and is known from then on")
+}
+
 func TestFirstListIsNoChange(t *testing.T) {
 	b, wanted := newBed(t), configMaps(t, "one")
 	b.has("one", "b")
