@@ -131,6 +131,7 @@ func TestWaitingEndsWhereNothingCanCome(t *testing.T) {
 		says   string
 	}{
 		"the Secret is another's": {notReady(registration.TokenSecretConflict), "not ready: SecretConflict: because of SecretConflict"},
+		"no agent could trust": {notReady(registration.TokenWithoutServerCA), "not ready: NoServerCA: because of NoServerCA\n"},
 		"it has ended": {func(t *fleet.ClusterRegistrationToken) {
 			t.Status.Expires = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		}, "has ended at"},

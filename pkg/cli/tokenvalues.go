@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -78,6 +79,8 @@ func unready(token *fleet.ClusterRegistrationToken, now time.Time) error {
 		return fmt.Errorf("%s is being deleted: make a new one with `fleet token create`", name)
 	case row.State == tokenNew:
 		return fmt.Errorf("%s is not ready: the hub has not looked at it yet; add --wait, and if that does not help see whether the hub's controller runs", name)
+	case row.State == registration.TokenWithoutServerCA:
+		return fmt.Errorf("%s is not ready: %s", name, reasoned(row.State, row.Message))
 	case row.State != tokenReady:
 		return fmt.Errorf("%s is not ready: %s; add --wait to wait for it", name, reasoned(row.State, row.Message))
 	case row.Secret == "":
@@ -147,6 +150,9 @@ func awaitToken(c *cli.Context, h *hub, o object, uid types.UID) (*fleet.Cluster
 	return token, err
 }
 
+// waitsForPeople are reasons that no wait ends.
+var waitsForPeople = []string{registration.TokenAccountConflict, registration.TokenSecretConflict, registration.TokenWithoutServerCA}
+
 // givesUp is the error of a token for which there is nothing to wait.
 func givesUp(token *fleet.ClusterRegistrationToken, problem error) error {
 	ready := conditions.GetCondition(token.Status.Conditions, fleet.TokenConditionReady)
@@ -154,7 +160,7 @@ func givesUp(token *fleet.ClusterRegistrationToken, problem error) error {
 	if state == tokenEnded || state == tokenLeaving {
 		return problem
 	}
-	if ready != nil && (ready.Reason == registration.TokenAccountConflict || ready.Reason == registration.TokenSecretConflict) {
+	if ready != nil && slices.Contains(waitsForPeople, ready.Reason) {
 		return problem
 	}
 	return nil

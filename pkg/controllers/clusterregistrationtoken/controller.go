@@ -158,6 +158,7 @@ func (h *handler) observe(token *fleet.ClusterRegistrationToken) (input, error) 
 		ttlRequired: h.TTLRequired,
 		serverURL:   cfg.APIServerURL,
 		serverCA:    cfg.APIServerCA,
+		tlsMode:     cfg.AgentTLSMode,
 	}
 	account := accountName(token)
 	var err error

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -23,6 +24,7 @@ const (
 	reasonConflict        = registration.TokenSecretConflict
 	reasonWrite           = registration.TokenWriteFailed
 	reasonLeaving         = registration.TokenBeingDeleted
+	reasonNoServerCA      = registration.TokenWithoutServerCA
 )
 
 // input is what is known about a token.
@@ -35,6 +37,8 @@ type input struct {
 	// serverURL and serverCA are what the hub's configuration says of its address.
 	serverURL string
 	serverCA  []byte
+	// tlsMode is what the configuration says of whom agents trust.
+	tlsMode string
 	// account, values and endless are nil where they do not exist: the import account, the Secret of the token's name,
 	// and the service-account-token Secret that a token without an end needs.
 	account         *corev1.ServiceAccount
@@ -207,7 +211,21 @@ func withValues(in input, d decision, jwt string, short bool) decision {
 	}
 	d.values, d.secretName = secret, in.token.Name
 	d.ready = ready{yes: true, message: notes(in, jwt, short)}
+	if message := withoutCA(in); message != "" {
+		d.ready = ready{reason: reasonNoServerCA, message: message}
+	}
 	return d
+}
+
+// withoutCA says what agents lack that are to trust the given CA alone, empty where they lack nothing. The Secret is
+// written all the same: other tools may complete what is in it. What the hub imports takes its CA from elsewhere, too, and
+// the import says what is missing there.
+func withoutCA(in input) string {
+	if made, _ := registration.MadeForCluster(in.token); made != "" || in.tlsMode != config.TLSStrict || len(in.serverCA) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("agents are to trust the given CA alone (agentTLSMode %q), and none is given: set apiServerCA in the hub's configuration, "+
+		"or agentTLSMode %q where the system's authorities vouch for this hub", config.TLSStrict, config.TLSSystemStore)
 }
 
 // notes is what a user has to know of a token that can be used.

@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // Who set a limit must not believe that it holds.
@@ -47,4 +49,48 @@ func (w *world) fill(name string) {
 	}
 	secret.Data = map[string][]byte{corev1.ServiceAccountTokenKey: []byte("filled")}
 	w.secrets.Add(secret)
+}
+
+// With strict trust and no CA no agent can join; who reads the token is told before an agent is. What the hub imports has
+// its CA from elsewhere, too.
+func TestATokenThatNoAgentCouldTrustTheHubWithIsNotReady(t *testing.T) {
+	for name, test := range map[string]struct {
+		document string
+		byHub    bool
+		ready    corev1.ConditionStatus
+	}{
+		"strict, no CA":             {`{"apiServerURL":"https://h","agentTLSMode":"strict"}`, false, corev1.ConditionFalse},
+		"strict, a CA":              {`{"apiServerURL":"https://h","agentTLSMode":"strict","apiServerCA":"Q0E="}`, false, corev1.ConditionTrue},
+		"the system's, no CA":       {`{"apiServerURL":"https://h","agentTLSMode":"system-store"}`, false, corev1.ConditionTrue},
+		"nothing said, no CA":       {`{"apiServerURL":"https://h"}`, false, corev1.ConditionTrue},
+		"strict, no CA, for import": {`{"apiServerURL":"https://h","agentTLSMode":"strict"}`, true, corev1.ConditionTrue},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, test.document)
+			name := "t"
+			if test.byHub {
+				name = names.ImportToken("edge")
+			}
+			token := token(name, time.Hour)
+			if test.byHub {
+				token.OwnerReferences = []metav1.OwnerReference{{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "Cluster", Name: "edge"}}
+			}
+			w.tokens.Add(token)
+			require.NoError(t, w.pass(name))
+
+			live := w.liveToken(name)
+			ready := conditions.GetCondition(live.Status.Conditions, fleet.TokenConditionReady)
+			assert.Equal(t, test.ready, ready.Status, ready.Message)
+			assert.Equal(t, name, live.Status.SecretName, "other tools may complete what is in it")
+			require.NotNil(t, w.secrets.Live("fleet-default", name))
+			if test.ready == corev1.ConditionFalse {
+				assert.Equal(t, "NoServerCA", ready.Reason)
+				assert.Contains(t, ready.Message, "set apiServerCA in the hub's configuration")
+				w.configure(t, withURL)
+				require.NoError(t, w.pass("t"))
+				healed := conditions.GetCondition(w.liveToken("t").Status.Conditions, fleet.TokenConditionReady)
+				assert.Equal(t, corev1.ConditionTrue, healed.Status)
+			}
+		})
+	}
 }

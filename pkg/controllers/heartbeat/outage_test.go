@@ -148,9 +148,13 @@ func TestAnAgentThatDiedDuringTheOutageIsSilentAfterAFreshGrace(t *testing.T) {
 	a.down = nil
 	a.pass(t, 10*time.Second)
 	require.NoError(t, a.look(t))
+	back := a.clock.Now()
 	a.pass(t, grace)
 	require.NoError(t, a.look(t))
-	assert.Equal(t, "Silent", a.reason(t))
+	_, reason, message := statusOf(t, a.cluster().Status, fleet.ClusterConditionAgentConnected)
+	assert.Equal(t, "Silent", reason)
+	assert.Equal(t, "no heartbeat since "+stamp(began.Add(10*time.Second))+
+		"; the hub was out of touch with its own API server for a part of the time until "+stamp(back)+", and has heard nothing since then", message)
 }
 
 // SIGSTOP, a machine that slept, a clock that was set: no probe failed, there was none.

@@ -59,12 +59,20 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	status.Identity = identityStatus(status.Identity, e)
 }
 
+// silence says since when nothing was heard, and names the time in between that the hub itself was out of touch: what came
+// then nobody has seen. A touch that was taken up before silence would have counted says nothing.
 func silence(p pulse) string {
-	if p.seen.IsZero() {
-		return fmt.Sprintf("no heartbeat since the hub started at %s", p.since.UTC().Format(time.RFC3339))
+	text, last := "no heartbeat since the hub started at "+stamp(p.since), p.since
+	if !p.seen.IsZero() {
+		text, last = "no heartbeat since "+stamp(p.seen), p.seen
 	}
-	return fmt.Sprintf("no heartbeat since %s", p.seen.UTC().Format(time.RFC3339))
+	if back := p.counted(); back.After(last) {
+		return fmt.Sprintf("%s; the hub was out of touch with its own API server for a part of the time until %s, and has heard nothing since then", text, stamp(back))
+	}
+	return text
 }
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func credentialStatus(have *fleet.CredentialStatus, record *fleet.CredentialRecord) *fleet.CredentialStatus {
 	next := &fleet.CredentialStatus{}
