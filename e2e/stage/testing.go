@@ -2,8 +2,10 @@ package stage
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -43,6 +45,17 @@ func Reduced[T any](t testing.TB, what string, plain, full T) T {
 	}
 	t.Logf("reduced: %s %v instead of %v; FLEET_TEST_FULL=1 runs all", what, plain, full)
 	return plain
+}
+
+// Random is chance that another run can repeat: its seed is told, and FLEET_TEST_SEED sets it.
+func Random(t testing.TB, what string) *rand.Rand {
+	t.Helper()
+	seed, err := strconv.ParseUint(os.Getenv("FLEET_TEST_SEED"), 10, 64)
+	if err != nil {
+		seed = rand.Uint64()
+	}
+	t.Logf("%s: FLEET_TEST_SEED=%d repeats them", what, seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 // Until is a context for one wait of a test.

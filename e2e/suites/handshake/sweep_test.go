@@ -3,8 +3,10 @@ package handshake
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
-	"sync"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -148,44 +150,56 @@ func (s *sweep) awaitImage(t *testing.T) {
 const tries = 2
 
 // all kills at every write that is seen, once before and once after it, until there is none that was not seen. The plain
-// tier takes one write of each kind that no other way of joining has had, and every tenth of this one.
+// tier takes a few of these points, others in each run.
 func (s *sweep) all(t *testing.T) {
-	points, missed := 0, 0
-	for n := 0; n < len(s.writes); n++ {
-		for _, at := range pointsOf(n, s.writes[n]) {
-			points++
-			if !t.Run(fmt.Sprintf("%03d %s", n, at), func(t *testing.T) {
-				for range tries {
-					if s.run(t, &at) {
-						return
-					}
+	ran, missed := 0, 0
+	for at := range s.plan(t) {
+		ran++
+		if !t.Run(fmt.Sprintf("%03d %s", ran, at), func(t *testing.T) {
+			for range tries {
+				if s.run(t, &at) {
+					return
 				}
-				missed++
-				t.Logf("the write did not come in %d handshakes", tries)
-			}) {
-				return // what it left would be taken for the next one's
 			}
+			missed++
+			t.Logf("the write did not come in %d handshakes", tries)
+		}) {
+			return // what it left would be taken for the next one's
 		}
 	}
 	awaitSame(t, s.Hub, s.empty, func(stage.Key) bool { return false })
-	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), points, missed, s.slow.Round(time.Millisecond))
+	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), ran, missed, s.slow.Round(time.Millisecond))
 	// Some writes come by chance: what is made once for many, or again after a conflict.
-	require.LessOrEqual(t, missed, max(2, points/10), "the points are not where handshakes pass")
+	require.LessOrEqual(t, missed, max(2, ran/10), "the points are not where handshakes pass")
+}
+
+// plan yields the points of a sweep; a whole one also those at writes that it sees on its way.
+func (s *sweep) plan(t *testing.T) iter.Seq[point] {
+	t.Helper()
 	if !full() {
-		t.Logf("reduced: a crash at %d of the %d points of this way of joining; FLEET_TEST_FULL=1 runs all", points, 2*len(s.writes))
+		all := 2 * len(s.writes)
+		return slices.Values(spread(s.writes, reduced(t, "crashes in a way of joining:", min(plainPoints, all), all), stage.Random(t, "the points of the crashes")))
+	}
+	return func(yield func(point) bool) {
+		for n := 0; n < len(s.writes); n++ {
+			if !yield(point{write: s.writes[n]}) || !yield(point{write: s.writes[n], after: true}) {
+				return
+			}
+		}
 	}
 }
 
-// covered are the kinds of writes at which the plain tier has killed.
-var covered sync.Map
+// plainPoints is at how many points the plain tier kills in each way of joining.
+const plainPoints = 8
 
-// pointsOf are the points at the n-th write of a way of joining.
-func pointsOf(n int, w write) []point {
-	if full() {
-		return []point{{write: w}, {write: w, after: true}}
+// spread picks some of all points by chance, one from each of as many equal parts of the way.
+func spread(writes []write, count int, random *rand.Rand) []point {
+	all := 2 * len(writes)
+	out := make([]point, count)
+	for i := range out {
+		from, to := i*all/count, (i+1)*all/count
+		n := from + random.IntN(to-from)
+		out[i] = point{write: writes[n/2], after: n%2 == 1}
 	}
-	if _, seen := covered.LoadOrStore(w.writeKind, true); seen && n%10 != 9 {
-		return nil
-	}
-	return []point{{write: w, after: n%2 == 1}}
+	return out
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -44,9 +43,7 @@ func TestAnAgentFollowsEachNewConfigurationWhileTheAPIServerRestarts(t *testing.
 	b.connected(t, p)
 
 	last := b.request(t, p)
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("the moments of the restarts come from seed %d", seed)
+	random := stage.Random(t, "the moments of the restarts")
 	rounds := reduced(t, "new configurations:", 2, 200)
 	for round := range rounds {
 		address := addresses[(round+1)%2]
