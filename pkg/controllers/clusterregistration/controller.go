@@ -37,6 +37,8 @@ const (
 	// sweep is how often a grant is looked at beside the events of its parts: a deletion that a broken watch missed has no
 	// event that says whose the object was. A look that finds all in order costs no request.
 	sweep = 10 * time.Minute
+	// workspaceShare is how many requests of one workspace are worked on at once. The other workers are for all others.
+	workspaceShare = kube.DefaultWorkers * 4 / 5
 )
 
 // Deps is what this controller works with.
@@ -68,6 +70,8 @@ type handler struct {
 	Deps
 	minter *minter
 	recent *kube.Recent[*fleet.ClusterRegistration]
+	// turns keep the requests of one workspace from holding up those of another.
+	turns *kube.Turns
 	// refusals are the Clusters that the API server did not take.
 	refusals *refusals
 	// grants are the accounts and their rights in their clusters' namespaces, reports the right to report in a status.
@@ -78,6 +82,7 @@ type handler struct {
 func newHandler(ctx context.Context, deps Deps, grants, reports set) *handler {
 	return &handler{
 		Deps: deps, minter: newMinter(deps), recent: kube.NewRecent[*fleet.ClusterRegistration](),
+		turns:    kube.NewTurns(workspaceShare, func(namespace, name string) { deps.Registrations.EnqueueAfter(namespace, name, 0) }),
 		refusals: &refusals{by: map[string]refusal{}},
 		grants:   grants, reports: reports, ctx: ctx,
 	}
@@ -104,10 +109,16 @@ func Register(ctx context.Context, deps Deps) (waiting func() int) {
 }
 
 func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.ClusterRegistration, error) {
+	place := relatedresource.FromString(key)
 	if r == nil {
 		h.refusals.forget(key)
-		return nil, h.afterDeletion(relatedresource.FromString(key))
+		h.turns.Forget(place.Namespace, place.Name)
+		return nil, h.afterDeletion(place)
 	}
+	if !h.turns.Enter(place.Namespace, place.Name) {
+		return r, nil // it is called
+	}
+	defer h.turns.Leave(place.Namespace)
 	if h.recent.IsBehind(r) {
 		h.Registrations.EnqueueAfter(r.Namespace, r.Name, kube.RecentLife)
 		return r, nil
