@@ -57,6 +57,7 @@ func (d *Deployer) Deploy(ctx context.Context, job Job) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
+	d.trusted.add(op.namespace, op.name)
 	result, err := d.read(deployed)
 	if err != nil {
 		return result, err

@@ -30,6 +30,7 @@ type Deployer struct {
 	turns   turns
 	loaded  *loaded
 	known   known
+	trusted trusted
 }
 
 // New makes a Deployer; nothing is sent yet.

@@ -11,7 +11,7 @@ import (
 	"github.com/rancher/fleet/pkg/helmdeployer/render"
 )
 
-// Load reads a release back. It is ErrNoRelease where the release is not recorded. The objects are the caller's own.
+// Load reads back a release that a status on the hub names. It is ErrNoRelease where the release is not recorded. The objects are the caller's own.
 func (d *Deployer) Load(ctx context.Context, releaseID string) (Release, error) {
 	id, err := history.ParseID(releaseID)
 	if err != nil {
@@ -28,6 +28,7 @@ func (d *Deployer) Load(ctx context.Context, releaseID string) (Release, error) 
 	if err != nil {
 		return Release{}, err
 	}
+	d.trusted.add(id.Namespace, id.Name)
 	return d.read(found)
 }
 

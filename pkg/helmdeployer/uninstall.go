@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sirupsen/logrus"
 	"helm.sh/helm/v3/pkg/action"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,13 +85,15 @@ func (d *Deployer) forget(ctx context.Context, release Deployed) error {
 
 // dropLoaded forgets what was read: the revisions of a release of this name begin anew.
 func (d *Deployer) dropLoaded(release Deployed) {
+	d.trusted.drop(release.Namespace, release.Name)
 	d.loaded.drop(func(key string) bool {
 		id, err := history.ParseID(key)
 		return err == nil && id.Namespace == release.Namespace && id.Name == release.Name
 	})
 }
 
-// uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays.
+// uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays, and so does
+// what the release has not marked; hooks are run of a release only of which the agent knows otherwise than from its record.
 func (d *Deployer) uninstall(ctx context.Context, release Deployed) error {
 	end, err := d.turns.take(ctx, release.Namespace, release.Name)
 	if err != nil {
@@ -109,6 +112,9 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) error {
 	uninstall := action.NewUninstall(configure(identity, client, records))
 	uninstall.IgnoreNotFound, uninstall.Timeout = true, cluster.HookTimeout
 	uninstall.DeletionPropagation = "background"
+	if uninstall.DisableHooks = !d.trusted.has(release.Namespace, release.Name); uninstall.DisableHooks {
+		logrus.WithField("release", release.Namespace+"/"+release.Name).Warn("Hooks of this release are not run: only its record says that it is ours")
+	}
 	defer d.dropLoaded(release)
 	if _, err := uninstall.Run(release.Name); err != nil {
 		return fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))

@@ -131,7 +131,57 @@ func (w *world) record(namespace, name string, annotations map[string]string) {
 		Name: name, Namespace: namespace, Version: 1, Info: &release.Info{Status: release.StatusDeployed},
 		Chart:    &helmchart.Chart{Metadata: &helmchart.Metadata{Name: "c", Version: "1.0.0", APIVersion: "v2", Annotations: annotations}},
 		Manifest: configMap("x", "one"),
+		Hooks: []*release.Hook{{
+			Name: "before", Kind: "ConfigMap", Path: "c/templates/before.yaml", Manifest: configMap("made-by-hook", "one"),
+			Events: []release.HookEvent{release.HookPreDelete},
+		}},
 	}))
+}
+
+// A record that somebody wrote who may write Secrets has the agent neither remove what is not the release's, nor make
+// anything: the agent has more rights than that person.
+func TestAForgedRecordRemovesAndMakesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: appNamespace, Name: "x"}})
+	notes := map[string]string{"fleet.cattle.io/bundle-id": "forged", "fleet.cattle.io/agent-namespace": agentNamespace}
+	w.record(appNamespace, "forged", notes)
+	require.NoError(t, w.deployer().Uninstall(t.Context(), "forged"))
+	assert.Empty(t, w.states(appNamespace, "forged"), "the record goes")
+	assert.True(t, w.has("ConfigMap", appNamespace, "x"), "what it names stays")
+	assert.False(t, w.has("ConfigMap", appNamespace, "made-by-hook"))
+
+	// An upgrade of it removes nothing either.
+	w.record(appNamespace, "app", notes)
+	d := w.deployer()
+	_, err := d.Deploy(t.Context(), raw("app", configMap("z", "two")))
+	require.NoError(t, err)
+	assert.True(t, w.has("ConfigMap", appNamespace, "x"))
+}
+
+// Hooks of a release are run that this agent deployed, and of one that the hub's status names.
+func TestHooksAreRunOfReleasesThatTheAgentKnows(t *testing.T) {
+	const hook = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bye, annotations: {helm.sh/hook: pre-delete}}\n"
+	for name, before := range map[string]func(d *Deployer, id string){
+		"deployed": func(*Deployer, string) {},
+		"loaded": func(d *Deployer, id string) {
+			_, err := d.Load(t.Context(), id)
+			require.NoError(t, err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			d := w.deployer()
+			got, err := d.Deploy(t.Context(), chart("app", map[string]string{"templates/a.yaml": configMap("a", "one"), "templates/h.yaml": hook}))
+			require.NoError(t, err)
+			if name == "loaded" {
+				d = w.deployer()
+			}
+			before(d, got.ID)
+			require.NoError(t, d.Uninstall(t.Context(), "app"))
+			assert.True(t, w.has("ConfigMap", appNamespace, "bye"))
+			assert.False(t, w.has("ConfigMap", appNamespace, "a"))
+		})
+	}
 }
 
 // What another agent recorded, whose manifests leave namespaces out, is read, corrected, upgraded and removed.

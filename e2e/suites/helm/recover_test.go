@@ -76,6 +76,39 @@ func TestKilledAtAnyWrite(t *testing.T) {
 	}
 }
 
+// H01: an agent is killed at any write of an uninstall. The next one completes it; and where the bundle is wanted again by
+// then, it deploys it again.
+func TestKilledAtAnyWriteOfAnUninstall(t *testing.T) {
+	b := newBed(t)
+	job := b.bundle("leaving", configMap("a", "one"), configMap("b", "one"))
+	points := stage.Reduced(t, "every so many writes is one at which the agent is killed:", int64(2), int64(1))
+	for point := int64(0); ; point += points {
+		for _, wanted := range []bool{false, true} {
+			b.deploy(job)
+			agent, way := b.dying(point)
+			err := agent.Uninstall(b.ctx(), "leaving")
+			if way.writes.Load() <= point {
+				require.NoError(t, err)
+				require.Greater(t, point, int64(3))
+				return
+			}
+			if wanted {
+				b.deployEventually(job)
+				assert.Equal(t, "one", b.value("a"), "killed at write %d", point)
+				assert.Equal(t, "one", b.value("b"), "killed at write %d", point)
+			}
+			require.NoError(t, b.Uninstall(b.ctx(), "leaving"))
+			assert.Empty(t, b.value("a"), "killed at write %d", point)
+			assert.Empty(t, b.value("b"), "killed at write %d", point)
+			left, err := b.List(b.ctx())
+			require.NoError(t, err)
+			for _, release := range left {
+				assert.NotEqual(t, "leaving", release.BundleID, "killed at write %d", point)
+			}
+		}
+	}
+}
+
 const neverReady = `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: never}

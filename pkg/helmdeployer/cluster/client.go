@@ -100,14 +100,19 @@ func (c *Client) Build(reader io.Reader, validate bool) (kube.ResourceList, erro
 	return c.Infos(objects, !validate)
 }
 
-// Delete removes objects.
+// Delete removes objects, those of other releases apart: hooks, which bear no mark.
 func (c *Client) Delete(resources kube.ResourceList) (*kube.Result, []error) {
-	return c.DeleteWithPropagationPolicy(resources, metav1.DeletePropagationBackground)
+	return c.delete(resources, false, metav1.DeletePropagationBackground)
 }
 
-// DeleteWithPropagationPolicy removes objects, those of other releases apart.
+// DeleteWithPropagationPolicy removes the objects of a release that is uninstalled, those only that it has marked as its
+// own. The record says which they are, and whoever may write Secrets in its namespace can write any name into it.
 func (c *Client) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
-	own, err := c.own(resources)
+	return c.delete(resources, true, policy)
+}
+
+func (c *Client) delete(resources kube.ResourceList, surely bool, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+	own, err := c.own(resources, surely)
 	if err != nil {
 		return nil, c.trouble(err)
 	}

@@ -73,8 +73,9 @@ func Live(info *resource.Info) (metav1.Object, error) {
 	return object, nil
 }
 
-// own leaves out what another release has taken over since.
-func (c *Client) own(resources kube.ResourceList) (kube.ResourceList, error) {
+// own leaves out what another release has taken over since. Where only what is surely this release's counts, it leaves out
+// what bears no mark of it, too.
+func (c *Client) own(resources kube.ResourceList, surely bool) (kube.ResourceList, error) {
 	var own kube.ResourceList
 	for _, info := range resources {
 		object, err := Live(info)
@@ -82,7 +83,7 @@ func (c *Client) own(resources kube.ResourceList) (kube.ResourceList, error) {
 			return nil, err
 		}
 		if object != nil {
-			if _, others := c.whose(object); others {
+			if ours, others := c.whose(object); others || surely && !ours {
 				continue
 			}
 		}
@@ -91,26 +92,26 @@ func (c *Client) own(resources kube.ResourceList) (kube.ResourceList, error) {
 	return own, nil
 }
 
-// prune removes what the release had and no longer wants. What is marked as another's stays, and so does what is to be
-// kept; of the objects of earlier attempts only those go that are surely this release's.
+// prune removes what the release had, or an earlier attempt, and what it no longer wants. Only that goes which the release
+// has marked as its own, and what is to be kept stays: whoever may write Secrets in the release's namespace can write
+// any name into its record.
 func (c *Client) prune(total *kube.Result, original, target kube.ResourceList) error {
 	var errs []error
 	for _, info := range original.Difference(target) {
-		errs = append(errs, c.remove(total, info, false))
+		errs = append(errs, c.remove(total, info))
 	}
 	for _, info := range c.Strays.Difference(target).Difference(original) {
-		errs = append(errs, c.remove(total, info, true))
+		errs = append(errs, c.remove(total, info))
 	}
 	return errors.Join(errs...)
 }
 
-func (c *Client) remove(total *kube.Result, info *resource.Info, stray bool) error {
+func (c *Client) remove(total *kube.Result, info *resource.Info) error {
 	object, err := Live(info)
 	if err != nil || object == nil {
 		return err
 	}
-	ours, others := c.whose(object)
-	if others || (stray && !ours) || object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
+	if ours, _ := c.whose(object); !ours || object.GetAnnotations()[kube.ResourcePolicyAnno] == kube.KeepPolicy {
 		return nil
 	}
 	_, errs := c.Client.Delete(kube.ResourceList{info})
