@@ -123,11 +123,7 @@ func (r tokenRow) limits() string {
 		said = append(said, "who is approved")
 	}
 	if r.MaxUses != nil {
-		uses := "uses"
-		if *r.MaxUses == 1 {
-			uses = "use"
-		}
-		said = append(said, fmt.Sprintf("%d %s", *r.MaxUses, uses))
+		said = append(said, fmt.Sprintf("%d of %d used", r.Uses, *r.MaxUses))
 	}
 	if len(said) == 0 {
 		return "any cluster"

@@ -111,7 +111,7 @@ func TestCreatingWaitsUntilTheTokenCanBeUsed(t *testing.T) {
 		if looks++; looks == 2 {
 			token := stored[fleet.ClusterRegistrationToken](h, "ClusterRegistrationToken", "fleet-default", "edge")
 			usable(token)
-			token.Status.Conditions[0].Message = "spec.maxUses is not enforced by this version"
+			token.Status.Conditions[0].Message = "apiServerURL is empty"
 			h.put("ClusterRegistrationToken", token)
 		}
 		return false
@@ -121,7 +121,7 @@ func TestCreatingWaitsUntilTheTokenCanBeUsed(t *testing.T) {
 	var row tokenRow
 	require.NoError(t, json.Unmarshal([]byte(out), &row))
 	assert.Equal(t, "Ready", row.State)
-	assert.Equal(t, "spec.maxUses is not enforced by this version", row.Message)
+	assert.Equal(t, "apiServerURL is empty", row.Message)
 	assert.GreaterOrEqual(t, looks, 2)
 }
 
@@ -211,6 +211,7 @@ func TestTokensAreListed(t *testing.T) {
 	h := newTestHub(t, "")
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "b", usable, func(t *fleet.ClusterRegistrationToken) {
 		t.Spec.ClusterName, t.Spec.RequireApproval, t.Spec.MaxUses = "edge-2", true, ptr(int32(5))
+		t.Status.Uses = 2
 		t.Status.Conditions[0].Message = "evil \x1b[2J"
 	}))
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "a", notReady("SecretConflict")))
@@ -223,7 +224,7 @@ func TestTokensAreListed(t *testing.T) {
 	assert.Equal(t, [][]string{
 		{"WORKSPACE", "NAME", "STATE", "ENDS", "GOOD FOR", "SECRET", "NOTE"},
 		{"fleet-default", "a", "SecretConflict", "never", "any cluster", "-", "because of SecretConflict"},
-		{"fleet-default", "b", "Ready", "in 12h", "cluster edge-2, who is approved, 5 uses", "b", "evil ?[2J"},
+		{"fleet-default", "b", "Ready", "in 12h", "cluster edge-2, who is approved, 2 of 5 used", "b", "evil ?[2J"},
 		{"team-a", "import-token-edge-1", "Ready", "in 12h", "import of edge-1", "import-token-edge-1", "-"},
 	}, cells(out))
 

@@ -45,7 +45,7 @@ func waitFlags() []cli.Flag {
 func tokenCreateCommand() *cli.Command {
 	flags := append(workspaceFlags(), outputFlag(),
 		&cli.StringFlag{Name: flagTTL, Value: defaultTTL, Usage: "how long the token is good, such as 90m, 24h or 7d; 0 for no end"},
-		&cli.IntFlag{Name: flagMaxUses, Usage: "how many requests it grants; 0 for no limit. See the token's note: not every hub enforces it"},
+		&cli.IntFlag{Name: flagMaxUses, Usage: "how many requests it grants, at most 1000; 0 for no limit"},
 		&cli.StringFlag{Name: flagClusterName, Usage: "the only Cluster that it registers, and the name that this one gets"},
 		&cli.StringSliceFlag{Name: flagClientID, Usage: "a client ID that it registers; once for each. Without it any"},
 		&cli.StringSliceFlag{Name: flagLabel, Usage: "key of a label that an agent may give to its new Cluster; once for each, '' for none. Without it any but reserved ones"},
@@ -129,13 +129,14 @@ func printCreated(out io.Writer, row tokenRow) error {
 	}
 	if row.Message != "" {
 		lines = append(lines, "The hub says of it: "+printable(row.Message, maxSentence))
-	} else if row.MaxUses != nil {
-		lines = append(lines, "Whether this hub enforces --max-uses, it says in column NOTE of `fleet token list`.")
 	}
 	lines = append(lines, fmt.Sprintf("Next: `fleet token values %s -n %s --wait > values.yaml`, and install the agent's chart with that file.", row.Name, row.Workspace))
 	_, err := fmt.Fprintln(out, strings.Join(lines, "\n"))
 	return err
 }
+
+// maxUses is the highest limit that the API server takes: the uses are remembered one by one.
+const maxUses = 1000
 
 // tokenSpec reads the flags, and refuses what the hub would.
 func tokenSpec(c *cli.Context) (fleet.ClusterRegistrationTokenSpec, error) {
@@ -148,8 +149,8 @@ func tokenSpec(c *cli.Context) (fleet.ClusterRegistrationTokenSpec, error) {
 		spec.TTL = &metav1.Duration{Duration: ttl}
 	}
 	switch uses := c.Int(flagMaxUses); {
-	case uses < 0 || uses > 1<<31-1:
-		return spec, usagef("--%s is %d: it must be a number from 1, or 0 for no limit", flagMaxUses, uses)
+	case uses < 0 || uses > maxUses:
+		return spec, usagef("--%s is %d: it must be a number from 1 to %d, or 0 for no limit", flagMaxUses, uses, maxUses)
 	case uses > 0:
 		limit := int32(uses)
 		spec.MaxUses = &limit

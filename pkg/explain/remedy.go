@@ -7,6 +7,7 @@ var grantRemedies = map[string]string{
 	"TokenUnknown":            "the agent needs the values of a new token: `fleet token create`, `fleet token values`, then upgrade the agent's chart with them",
 	"WaitingForImportAccount": "the hub goes on by itself as soon as the account of the token exists",
 	"RequesterMismatch":       "the request does not come from the account that it names: deny it, or give the agent the values of a token of its own",
+	"TokenUsedUp":             "the token granted as many requests as it may: raise its spec.maxUses, or give the agent the values of another token",
 	"TokenNotForThisCluster":  "the agent needs the values of a token that is for this cluster",
 	"Deleted":                 "the request goes as soon as what it was granted is taken back",
 	"AccountConflict":         "the agent asks again by itself under another name",

@@ -75,6 +75,10 @@ func checkAdmission(in input, cluster *fleet.Cluster) *decision {
 		d := refused(cluster, reasonIdentityRequired, "the hub requires a key (registration.requireIdentity) and the agent sent none (spec.identity.publicKey); use an agent of this hub's version")
 		return &d
 	}
+	if isUsedUp(in.token, in.request) {
+		d := usedUp(in.token, cluster)
+		return &d
+	}
 	if in.token.Spec.RequireApproval && !approved(in.request) {
 		d := refused(cluster, reasonWaitApproval, "token %s asks for an approval (spec.requireApproval): %s, or %s", in.token.Name, verb("approve", in.request), verb("deny", in.request))
 		return &d

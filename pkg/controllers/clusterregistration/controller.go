@@ -158,6 +158,9 @@ func (h *handler) apply(in input, d decision) error {
 	case skip:
 		return nil
 	case create:
+		if full, err := h.countUse(in, d); full || err != nil {
+			return err
+		}
 		return h.createCluster(in, d)
 	case revoke:
 		if err := h.takeBack(in.request.Namespace, in.request.Name); err != nil {
@@ -167,6 +170,9 @@ func (h *handler) apply(in input, d decision) error {
 			return h.forget(in.request)
 		}
 	case grant:
+		if full, err := h.countUse(in, d); full || err != nil {
+			return err
+		}
 		return h.applyGrant(in, d)
 	case wait:
 		left := shortWait - in.now.Sub(in.request.CreationTimestamp.Time)

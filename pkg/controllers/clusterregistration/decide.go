@@ -48,6 +48,7 @@ const (
 	reasonIdentityRequired  = "IdentityRequired"
 	reasonIdentityConflict  = "IdentityConflict"
 	reasonWaitApproval      = "WaitingForApproval"
+	reasonTokenUsedUp       = "TokenUsedUp"
 	reasonWaitNamespace     = "WaitingForNamespace"
 	reasonWaitAccount       = "WaitingForImportAccount"
 	reasonClusterGone       = registration.ReasonClusterGone

@@ -234,8 +234,8 @@ func notes(in input, jwt string, short bool) string {
 	if in.serverURL == "" {
 		notes = append(notes, "apiServerURL is empty, as it is in the hub's configuration: give it to the agent's chart")
 	}
-	if in.token.Spec.MaxUses != nil {
-		notes = append(notes, "spec.maxUses is not enforced by this version")
+	if left, limited := registration.UsesLeft(in.token); limited && left == 0 {
+		notes = append(notes, fmt.Sprintf("It has granted as many requests as it may (spec.maxUses is %d): raise that, or make another token", *in.token.Spec.MaxUses))
 	}
 	if short {
 		notes = append(notes, fmt.Sprintf("The API server limits tokens to %s: the secret is renewed until spec.ttl is over, read it shortly before it is used", lifetime(jwt)))

@@ -15,9 +15,8 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
-// Who set a limit must not believe that it holds.
-func TestALimitThatIsNotEnforcedIsSaid(t *testing.T) {
-	const note = "spec.maxUses is not enforced by this version"
+func TestATokenSaysThatItHasNoUsesLeft(t *testing.T) {
+	const note = "It has granted as many requests as it may (spec.maxUses is 1): raise that, or make another token"
 	for name, ttl := range map[string]time.Duration{"with an end": 12 * time.Hour, "without an end": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, withURL)
@@ -30,11 +29,18 @@ func TestALimitThatIsNotEnforcedIsSaid(t *testing.T) {
 
 			ready := conditions.GetCondition(w.liveToken("t").Status.Conditions, fleet.TokenConditionReady)
 			assert.Equal(t, corev1.ConditionTrue, ready.Status)
-			assert.Equal(t, note, ready.Message)
+			assert.Empty(t, ready.Message)
 
-			unlimited := w.liveToken("t")
-			unlimited.Spec.MaxUses = nil
-			w.tokens.Add(unlimited)
+			used := w.liveToken("t")
+			used.Status.UsedBy = []string{"uid-of-request"}
+			w.tokens.Add(used)
+			require.NoError(t, w.pass("t"))
+			assert.Equal(t, note, conditions.GetCondition(w.liveToken("t").Status.Conditions, fleet.TokenConditionReady).Message)
+			assert.Equal(t, []string{"uid-of-request"}, w.liveToken("t").Status.UsedBy)
+
+			raised := w.liveToken("t")
+			raised.Spec.MaxUses = ptr.To(int32(2))
+			w.tokens.Add(raised)
 			require.NoError(t, w.pass("t"))
 			assert.Empty(t, conditions.GetCondition(w.liveToken("t").Status.Conditions, fleet.TokenConditionReady).Message)
 		})

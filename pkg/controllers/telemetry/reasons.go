@@ -50,7 +50,7 @@ var requestWaits = []string{"WaitingForImportAccount", "WaitingForDeletion", "Wa
 // requestRefusals are the reasons of Granted that keep a request until somebody does something, but a denial.
 var requestRefusals = []string{
 	"InvalidRequest", "TokenUnknown", "RequesterMismatch", "TokenNotForThisCluster", "ClusterNameTaken", "ClusterRefused",
-	"IdentityRequired",
+	"IdentityRequired", "TokenUsedUp",
 	reasonIdentityConflict, "IdentityDenied", "WaitingForApproval", reasonRevoked,
 	registration.ReasonAccountConflict, registration.ReasonCredentialConflict, registration.ReasonClusterGone,
 }

@@ -34,9 +34,10 @@ type ClusterRegistrationTokenSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self == '0' || (self.matches('^(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) <= duration('2562047h'))",message="must be \"0\" or a sequence of numbers with units (ns, us, µs, ms, s, m, h), at most 2562047h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
-	// How many requests are granted with the token. There is no limit if this is empty. Not enforced yet: the token grants
-	// until it ends.
+	// How many requests are granted with the token. There is no limit if this is empty. A request counts when the hub
+	// decides to grant it, before its Cluster is made, and stays counted when it is gone.
 	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
 	MaxUses *int32 `json:"maxUses,omitempty"`
 	// The only Cluster that can be registered with the token.
 	// +kubebuilder:validation:MaxLength=253
@@ -59,8 +60,13 @@ type ClusterRegistrationTokenStatus struct {
 	// The secret with the values for the agent's chart, once it can be used.
 	// +nullable
 	SecretName string `json:"secretName,omitempty"`
-	// How many requests were granted with the token. Not counted yet.
+	// How many requests were granted with the token. Counted only for a token with maxUses.
 	Uses int32 `json:"uses,omitempty"`
+	// The UIDs of these requests.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=64
+	UsedBy []string `json:"usedBy,omitempty"`
 	// Ready and ProvenanceEnforced.
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
 }

@@ -1256,6 +1256,11 @@ func (in *ClusterRegistrationTokenStatus) DeepCopyInto(out *ClusterRegistrationT
 		in, out := &in.Expires, &out.Expires
 		*out = (*in).DeepCopy()
 	}
+	if in.UsedBy != nil {
+		in, out := &in.UsedBy, &out.UsedBy
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]genericcondition.GenericCondition, len(*in))
