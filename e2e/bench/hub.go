@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// namePrefix begins the names of the control planes.
-	namePrefix = "bench-"
+	// NamePrefix begins the names of the control planes.
+	NamePrefix = "bench-"
 	// stopGrace is how long the controller may take to end.
 	stopGrace = 20 * time.Second
-	// cleanLimit bounds the removal of a hub.
-	cleanLimit = 2 * time.Minute
-	// startedBy is who scripts/lab says has started it.
-	startedBy = "scripts/bench"
+	// CleanLimit bounds the removal of a hub.
+	CleanLimit = 2 * time.Minute
+	// StartedBy is who scripts/lab says has started it.
+	StartedBy = "scripts/bench"
 )
 
 // The names of what is measured, beside the components of the lab.
@@ -68,12 +68,12 @@ func RaiseHub(ctx context.Context, o HubOptions) (*Hub, error) {
 	if err := os.MkdirAll(stateDir, 0o755); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
-	dir, err := os.MkdirTemp(stateDir, namePrefix)
+	dir, err := os.MkdirTemp(stateDir, NamePrefix)
 	if err != nil {
 		return nil, fmt.Errorf("folder of the hub: %w", err)
 	}
 	plane, err := lab.Up(ctx, lab.Options{
-		Name: filepath.Base(dir), Version: o.Version, Root: o.Root, Audit: true, StartedBy: startedBy, Out: o.Out,
+		Name: filepath.Base(dir), Version: o.Version, Root: o.Root, Audit: true, StartedBy: StartedBy, Out: o.Out,
 		APIServerArgs:         []string{"--max-requests-inflight=400", "--max-mutating-requests-inflight=200"},
 		ControllerManagerArgs: []string{"--kube-api-qps=20", "--kube-api-burst=30"},
 	})
@@ -115,7 +115,7 @@ func (h *Hub) furnish(ctx context.Context, o HubOptions) error {
 
 // Remove ends the hub and deletes all of it.
 func (h *Hub) Remove() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), CleanLimit)
 	defer cancel()
 	var errs []error
 	if h.Stage != nil {

@@ -16,7 +16,7 @@ func ClearLeftovers(ctx context.Context, root string) error {
 		return err
 	}
 	for _, s := range all {
-		if s.StartedBy != startedBy || !strings.HasPrefix(s.Name, namePrefix) || len(s.Running) > 0 {
+		if s.StartedBy != StartedBy || !strings.HasPrefix(s.Name, NamePrefix) || len(s.Running) > 0 {
 			continue
 		}
 		// One that is locked is being started, and so is no leftover.

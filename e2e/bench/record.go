@@ -37,7 +37,12 @@ type Record struct {
 
 // NewRecord begins with the hub's first request. isWrite picks the writes of the hub, for which quiet is waited.
 func NewRecord(h *Hub, isWrite func(count.Key) bool) *Record {
-	return &Record{log: count.NewAuditLog(h.AuditLog()), isWrite: isWrite}
+	return RecordOf(h.AuditLog(), isWrite)
+}
+
+// RecordOf is that of another API server, by its audit log.
+func RecordOf(auditLog string, isWrite func(count.Key) bool) *Record {
+	return &Record{log: count.NewAuditLog(auditLog), isWrite: isWrite}
 }
 
 // Read takes up what is new, and returns it.

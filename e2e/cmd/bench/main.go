@@ -14,6 +14,6 @@ func newApp() *cli.App {
 		Name:     "bench",
 		HelpName: "scripts/bench",
 		Usage:    "measure the product on control planes of the lab",
-		Commands: []*cli.Command{joinCommand(), fanoutCommand()},
+		Commands: []*cli.Command{joinCommand(), fanoutCommand(), agentCommand()},
 	})
 }
