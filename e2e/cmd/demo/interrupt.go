@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
-	"time"
 )
 
 // exitInterrupted is what shells expect after a Ctrl-C.
@@ -37,17 +34,3 @@ func untilInterrupted(parent context.Context, complaints io.Writer) (ctx context
 }
 
 func interrupted(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errInterrupted) }
-
-// buildProduct runs scripts/build. It has a process group of its own, so that an interrupt reaches the compilers through us
-// and one line is all that is said of it.
-func buildProduct(ctx context.Context, root string) error {
-	build := exec.CommandContext(ctx, filepath.Join(root, "scripts", "build"))
-	build.Dir, build.Stdout, build.Stderr = root, os.Stdout, os.Stderr
-	build.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	build.Cancel = func() error { return syscall.Kill(-build.Process.Pid, syscall.SIGTERM) }
-	build.WaitDelay = 10 * time.Second
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("scripts/build: %w", err)
-	}
-	return nil
-}

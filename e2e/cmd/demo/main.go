@@ -15,6 +15,7 @@ import (
 
 	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/node"
+	"github.com/rancher/fleet/e2e/stage"
 )
 
 // limit bounds the whole run once everything is built; it is many times what a run takes.
@@ -152,7 +153,7 @@ func end(ctx context.Context, place checkout) error {
 
 // show builds, plays and cleans up.
 func show(ctx context.Context, root string, place checkout, o options) (err error) {
-	if err := buildProduct(ctx, root); err != nil {
+	if _, err := stage.BuildProduct(ctx, root, os.Stdout); err != nil {
 		return err
 	}
 	if _, err := lab.Build(ctx, root, o.version, os.Stdout); err != nil {

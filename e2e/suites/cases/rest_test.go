@@ -3,7 +3,6 @@ package cases
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/rancher/fleet/e2e/stage"
 )
 
 // handlerRuns are the runs of each of the hub's handlers so far, from its metrics.
@@ -36,20 +37,11 @@ func handlerRuns(t *testing.T, address string) map[string]float64 {
 	return runs
 }
 
-// freeAddress is a loopback address that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
 // Handlers that wake each other cost a processor and not one request: no count of writes sees that. C07, of its kind.
 func TestAHubWhoseClustersAreConnectedRests(t *testing.T) {
 	b, p := own(t, nil), newPlace()
 	require.NoError(t, b.controller.Kill())
-	address := freeAddress(t)
+	address := stage.FreeAddress(t)
 	var err error
 	b.controller, err = b.StartController(t.Context(), "--metrics-bind-address", address)
 	require.NoError(t, err)

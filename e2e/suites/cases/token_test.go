@@ -154,7 +154,7 @@ func TestANewBootstrapHelpsAnAgentWhoseCredentialIsDead(t *testing.T) {
 
 	// Until it has noticed, the agent takes the secret for one that a chart's upgrade wrote again, and removes it.
 	awaitEvent(t, b, p, "the agent to notice that its credential is refused")
-	b.writeBootstrap(t, p, values)
+	require.NoError(t, b.edge.WriteBootstrap(t.Context(), p.agents, values))
 	await(t, "a new registration", func(ctx context.Context) (bool, string, error) {
 		list, err := stage.List[fleet.ClusterRegistration](ctx, b.Hub, stage.Registrations, p.workspace)
 		return len(list) == 1 && list[0].UID != before[0].UID && stage.IsTrue(list[0].Status.Conditions, fleet.RegistrationConditionCredentialUsed), describe(list), err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -119,40 +118,6 @@ func (b *bed) front(at string) *shim.TLS {
 		return b.hubFront
 	}
 	return b.edgeFront
-}
-
-// settled is all that a cluster has once nothing new comes any more.
-func settled(t *testing.T, c *stage.Cluster) stage.Snapshot {
-	t.Helper()
-	var last stage.Snapshot
-	var since time.Time
-	err := stage.AwaitEvery(until(t), betweenLooks, "rest on "+c.Name, func(ctx context.Context) (bool, string, error) {
-		now, err := c.Snapshot(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		if fresh := now.Without(last); len(fresh) > 0 || len(now) != len(last) {
-			last, since = now, time.Now()
-			return false, "still coming:\n" + stage.Lines(fresh), nil
-		}
-		return time.Since(since) >= stillness, "nothing new, but not for " + stillness.String(), nil
-	})
-	require.NoError(t, err)
-	return last
-}
-
-// awaitSame waits until a cluster has the objects of a snapshot and no others, apart from those that count as gone already.
-func awaitSame(t *testing.T, c *stage.Cluster, found stage.Snapshot, gone func(stage.Key) bool) {
-	t.Helper()
-	err := stage.AwaitEvery(until(t), betweenLooks, c.Name+" to have the objects that it had before", func(ctx context.Context) (bool, string, error) {
-		now, err := c.Snapshot(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		more, less := slices.DeleteFunc(now.Without(found), gone), found.Without(now)
-		return len(more)+len(less) == 0, "in addition:\n" + stage.Lines(more) + "missing:\n" + stage.Lines(less), nil
-	})
-	require.NoError(t, err)
 }
 
 // namespace makes a namespace and waits for what Kubernetes puts into each.

@@ -56,7 +56,9 @@ type sweep struct {
 // newSweep looks at a hub without clusters, and lets a cluster join that nobody disturbs.
 func newSweep(t *testing.T, b *bed, w way) *sweep {
 	t.Helper()
-	s := &sweep{bed: b, way: w, empty: settled(t, b.Hub)}
+	empty, err := b.Hub.Settled(until(t), stillness)
+	require.NoError(t, err)
+	s := &sweep{bed: b, way: w, empty: empty}
 	edge, err := b.edge.Snapshot(t.Context())
 	require.NoError(t, err)
 	s.before = map[string]stage.Snapshot{atHub: maps.Clone(s.empty), atEdge: edge}
@@ -84,7 +86,7 @@ func (s *sweep) run(t *testing.T, at *point) (reached bool) {
 
 	require.NoError(t, agent.end())
 	s.way.leave(t, s.bed, p)
-	awaitSame(t, s.Hub, s.empty, inNamespaceOfARun)
+	require.NoError(t, s.Hub.AwaitSame(until(t), s.empty, inNamespaceOfARun))
 	return reached
 }
 
@@ -167,7 +169,7 @@ func (s *sweep) all(t *testing.T) {
 			return // what it left would be taken for the next one's
 		}
 	}
-	awaitSame(t, s.Hub, s.empty, func(stage.Key) bool { return false })
+	require.NoError(t, s.Hub.AwaitSame(until(t), s.empty, func(stage.Key) bool { return false }))
 	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), ran, missed, s.slow.Round(time.Millisecond))
 	// Some writes come by chance: what is made once for many, or again after a conflict.
 	require.LessOrEqual(t, missed, max(2, ran/10), "the points are not where handshakes pass")

@@ -11,7 +11,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
@@ -114,13 +113,7 @@ func (byAgent) beforeAgent(t *testing.T, b *bed, p place) {
 	t.Helper()
 	values, err := b.TokenValues(until(t), p.workspace, p.token)
 	require.NoError(t, err)
-	document, err := yaml.Marshal(values)
-	require.NoError(t, err)
-	_, err = b.edge.Kube.CoreV1().Secrets(p.agents).Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: names.AgentBootstrapSecret},
-		Data:       map[string][]byte{"values": document},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err)
+	require.NoError(t, b.edge.WriteBootstrap(t.Context(), p.agents, values))
 }
 
 func (byAgent) agent(b *bed, p place) func(context.Context) (*proc.Process, error) {

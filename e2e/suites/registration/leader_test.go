@@ -2,7 +2,6 @@ package registration_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"testing"
 
@@ -27,7 +26,7 @@ func TestAStandbyTakesOverAndAClusterJoinsUnderIt(t *testing.T) {
 	y.leaveAsFound(t)
 	y.awaitHolder(t, "controller")
 
-	health := freeAddress(t)
+	health := stage.FreeAddress(t)
 	standby, err := y.StartControllerAs(until(t, patience), "controller-b", "--health-bind-address", health)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -69,15 +68,6 @@ func (b *bed) awaitHolder(t *testing.T, pod string) {
 		holder := ptr.Deref(b.lease(t).Spec.HolderIdentity, "nobody")
 		return holder == pod, holder + " leads", nil
 	})
-}
-
-// freeAddress is one on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // awaitReady waits for the readiness probe of a process.

@@ -3,7 +3,6 @@ package registration_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +105,7 @@ func (w *world) lookBefore(ctx context.Context, planes ...*stage.Cluster) error 
 	looks, ctx := errgroup.WithContext(ctx)
 	for _, c := range planes {
 		looks.Go(func() error {
-			s, err := settled(ctx, c)
+			s, err := c.Settled(ctx, stillness)
 			mu.Lock()
 			defer mu.Unlock()
 			w.before[c.Name] = s
@@ -114,24 +113,6 @@ func (w *world) lookBefore(ctx context.Context, planes ...*stage.Cluster) error 
 		})
 	}
 	return looks.Wait()
-}
-
-// settled is all that a new control plane has of its own: some of it comes a moment after the API server is ready.
-func settled(ctx context.Context, c *stage.Cluster) (stage.Snapshot, error) {
-	var last stage.Snapshot
-	var since time.Time
-	err := stage.AwaitEvery(ctx, betweenSnapshots, "the API server of "+c.Name+" to have made its own objects", func(ctx context.Context) (bool, string, error) {
-		now, err := c.Snapshot(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		if fresh := now.Without(last); len(fresh) > 0 || len(now) != len(last) {
-			last, since = now, time.Now()
-			return false, "still coming:\n" + stage.Lines(fresh), nil
-		}
-		return time.Since(since) >= stillness, "nothing new, but not for " + stillness.String(), nil
-	})
-	return last, err
 }
 
 func (w *world) joinLocal(ctx context.Context) (*proc.Process, error) {
@@ -191,23 +172,11 @@ func (b *bed) leaveAsFound(t *testing.T) {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), leaving)
 		defer cancel()
-		require.NoError(t, b.awaitSame(ctx, found))
+		require.NoError(t, b.Hub.AwaitSame(ctx, found, recordOfHelm))
 	})
 }
 
 // recordOfHelm is what Helm keeps of each upgrade of a release.
 func recordOfHelm(key stage.Key) bool {
 	return key.Kind == "Secret" && strings.HasPrefix(key.Name, "sh.helm.release.v1.")
-}
-
-// awaitSame waits until the hub has the objects of a snapshot and no others.
-func (b *bed) awaitSame(ctx context.Context, found stage.Snapshot) error {
-	return stage.AwaitEvery(ctx, betweenSnapshots, "the hub to have the objects that it had before", func(ctx context.Context) (bool, string, error) {
-		now, err := b.Hub.Snapshot(ctx)
-		if err != nil {
-			return false, "", err
-		}
-		more, less := slices.DeleteFunc(now.Without(found), recordOfHelm), found.Without(now)
-		return len(more)+len(less) == 0, "in addition:\n" + stage.Lines(more) + "missing:\n" + stage.Lines(less), nil
-	})
 }

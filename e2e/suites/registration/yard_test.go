@@ -43,7 +43,7 @@ func ofTheYard(t *testing.T) *yard {
 			_, err := y.Hub.Kube.RbacV1().ClusterRoleBindings().Get(ctx, names.ContentClusterRoleBinding, metav1.GetOptions{})
 			return err == nil, "", err
 		})
-		_, err = settled(until(t, patience), y.Hub)
+		_, err = y.Hub.Settled(until(t, patience), stillness)
 		require.NoError(t, err)
 		theYard = y
 	})
@@ -85,7 +85,7 @@ func (b *bed) awaitGone(t *testing.T, before stage.Snapshot) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), leaving)
 	defer cancel()
-	require.NoError(t, b.awaitSame(ctx, before), "a deleted Cluster must leave nothing on the hub within %s", leaving)
+	require.NoError(t, b.Hub.AwaitSame(ctx, before, recordOfHelm), "a deleted Cluster must leave nothing on the hub within %s", leaving)
 }
 
 // writeCluster creates a Cluster with a kubeconfig secret of its own name, as soon as an earlier one of its name is gone.

@@ -48,7 +48,7 @@ func TestAgentsHealWhenTheHubGetsANewCA(t *testing.T) {
 
 	require.NoError(t, down.Pass())
 	offline.start(t)
-	alone.writeBootstrap(t, alone.valuesWithCA(t, b.front.CA()))
+	require.NoError(t, alone.edge.WriteBootstrap(t.Context(), alone.agents, alone.valuesWithCA(t, b.front.CA())))
 	alone.joinsAgain(t, aloneWas)
 	require.True(t, alone.agent.Running(), "the agent heals without a restart of its process")
 	offline.joinsAgain(t, offlineWas)
@@ -96,7 +96,7 @@ func TestAgentsThatTrustBothCAsDoNotNoticeTheChange(t *testing.T) {
 
 	b.configured(t, map[string]any{"apiServerCA": both})
 	importedWas = imported.joinsAgain(t, importedWas)
-	alone.writeBootstrap(t, alone.valuesWithCA(t, []byte(both)))
+	require.NoError(t, alone.edge.WriteBootstrap(t.Context(), alone.agents, alone.valuesWithCA(t, []byte(both))))
 	aloneWas = alone.joinsAgain(t, aloneWas)
 
 	was := map[*cluster]string{imported: imported.since(t), alone: alone.since(t)}
