@@ -25,7 +25,7 @@ func redeployCommand() *cli.Command {
 		ArgsUsage: "NAME...",
 		Description: "Raises spec.redeployAgentGeneration of each Cluster. The hub puts the agent of a cluster that it imports there\n" +
 			"once more, at once, over the one that runs; its pod is replaced. The agent of a cluster that joined by itself is\n" +
-			"replaced by its bundle, once the hub delivers bundles.\n\n" +
+			"replaced by its bundle.\n\n" +
 			"   fleet cluster redeploy edge-1 edge-2\n   fleet cluster redeploy --all -n fleet-default",
 		Flags: append(workspaceFlags(), outputFlag(),
 			&cli.BoolFlag{Name: flagEvery, Usage: "all clusters of the workspace"},
@@ -149,7 +149,7 @@ func notRedeployed(c *fleet.Cluster) string {
 // whatFollows says what the hub does next.
 func whatFollows(c *fleet.Cluster) string {
 	if registration.JoinMethod(c) == registration.JoinedByAgent {
-		return "its agent is replaced by its bundle, once the hub delivers bundles; until then upgrade the agent's chart"
+		return "its agent is replaced by its bundle"
 	}
 	return "the hub puts the agent there once more, and its pod is replaced"
 }

@@ -27,7 +27,7 @@ func TestRedeployingRaisesTheGenerationAndSaysWhatFollows(t *testing.T) {
 	code, out, errOut := typed("cluster", "redeploy", "edge-1", "edge-2")
 	require.Zero(t, code, errOut)
 	assert.Equal(t, "fleet-default/edge-1 (generation 8): the hub puts the agent there once more, and its pod is replaced\n"+
-		"fleet-default/edge-2 (generation 1): its agent is replaced by its bundle, once the hub delivers bundles; until then upgrade the agent's chart\n", out)
+		"fleet-default/edge-2 (generation 1): its agent is replaced by its bundle\n", out)
 	assert.Equal(t, int64(8), generationOf(h, "fleet-default", "edge-1"))
 	assert.Equal(t, int64(1), generationOf(h, "fleet-default", "edge-2"))
 	assert.Zero(t, generationOf(h, "fleet-default", "other"))

@@ -79,7 +79,7 @@ func (h *hub) in(c *cli.Context, o object) object {
 
 func validName(what, name string) error {
 	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return usagef("%s %.64q cannot be: use lower-case letters, digits, dashes and dots", what, name)
+		return usagef("%s %.64q cannot be: use lower-case letters, digits, dashes and dots, at most %d of them", what, name, validation.DNS1123SubdomainMaxLength)
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func TestWaitingEndsWhereNothingCanCome(t *testing.T) {
 		says   string
 	}{
 		"the Secret is another's": {notReady(registration.TokenSecretConflict), "not ready: SecretConflict: because of SecretConflict"},
-		"no agent could trust": {notReady(registration.TokenWithoutServerCA), "not ready: NoServerCA: because of NoServerCA\n"},
+		"no agent could trust":    {notReady(registration.TokenWithoutServerCA), "not ready: NoServerCA: because of NoServerCA\n"},
 		"it has ended": {func(t *fleet.ClusterRegistrationToken) {
 			t.Status.Expires = &metav1.Time{Time: time.Now().Add(-time.Hour)}
 		}, "has ended at"},
@@ -261,4 +261,27 @@ func TestDeletingATokenDeletesThatOne(t *testing.T) {
 	assert.Contains(t, out, "Deleted token team-a/edge.")
 	assert.Contains(t, errOut, "there is no ClusterRegistrationToken nope")
 	assert.Empty(t, h.Names("ClusterRegistrationToken"))
+}
+
+// What no agent can have, and a wait of no length, are refused before anything is written.
+func TestATokenThatCannotServeAnybodyIsNotMade(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"create", "edge", "--client-id", strings.Repeat("c", 254)}, "may have 253"},
+		{[]string{"create", "edge", "--client-id", "a\x01b"}, "which no agent can have"},
+		{[]string{"create", "edge", "--client-id", " "}, "is empty"},
+		{[]string{"create", "edge", "--wait", "--timeout", "-5s"}, "--timeout is -5s"},
+		{[]string{"create", strings.Repeat("n", 254)}, "at most 253"},
+		{[]string{"values", "edge", "--wait", "--timeout", "0s"}, "--timeout is 0s"},
+	} {
+		h := newTestHub(t, "")
+		code, out, errOut := typed(append([]string{"token"}, test.args...)...)
+		assert.Equal(t, 2, code, test.args)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, test.says)
+		assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+		assert.Nil(t, h.Object("ClusterRegistrationToken", "fleet-default", "edge"))
+	}
 }

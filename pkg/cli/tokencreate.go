@@ -42,6 +42,13 @@ func waitFlags() []cli.Flag {
 	}
 }
 
+func checkTimeout(c *cli.Context) error {
+	if c.Duration(flagTimeout) <= 0 {
+		return usagef("--%s is %s: it must be longer than nothing, such as 90s", flagTimeout, c.Duration(flagTimeout))
+	}
+	return nil
+}
+
 func tokenCreateCommand() *cli.Command {
 	flags := append(workspaceFlags(), outputFlag(),
 		&cli.StringFlag{Name: flagTTL, Value: defaultTTL, Usage: "how long the token is good, such as 90m, 24h or 7d; 0 for no end"},
@@ -69,6 +76,9 @@ func createToken(c *cli.Context) error {
 	}
 	spec, err := tokenSpec(c)
 	if err != nil {
+		return err
+	}
+	if err := checkTimeout(c); err != nil {
 		return err
 	}
 	h, err := connect(c)
@@ -163,6 +173,9 @@ func tokenSpec(c *cli.Context) (fleet.ClusterRegistrationTokenSpec, error) {
 	for _, id := range c.StringSlice(flagClientID) {
 		if strings.TrimSpace(id) == "" {
 			return spec, usagef("--%s is empty; leave it out to allow any", flagClientID)
+		}
+		if err := registration.ValidateClientID(id); err != nil {
+			return spec, usagef("--%s is %.64q, which no agent can have: %s", flagClientID, id, err)
 		}
 		spec.ClientIDs = append(spec.ClientIDs, id)
 	}

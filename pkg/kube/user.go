@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,9 @@ import (
 // in the home directory. Only commands that people type use it; a role in a cluster has one source, see RESTConfig.
 func UserConfig(kubeconfig, context, userAgent string) (*rest.Config, error) {
 	cfg, err := userConfig(kubeconfig, context).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) { // its own words name a variable that nobody reads
+		return nil, errors.New("no hub to talk to: give --kubeconfig, or set KUBECONFIG; the kubeconfig that was found is empty, or there is none")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no hub to talk to: give --kubeconfig, or set KUBECONFIG: %w", err)
 	}
