@@ -84,7 +84,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 	})
 	announcing, err := telemetry.Register(ctx, telemetry.Deps{
 		Clusters: hub.Fleet.Cluster(), Registrations: hub.Fleet.ClusterRegistration(), Tokens: hub.Fleet.ClusterRegistrationToken(),
-		Leases: hub.Coordination.Lease(), Clients: hub.Clients, Events: p.events, Component: component, Metrics: metrics, Clock: o.Clock,
+		Leases: hub.Coordination.Lease(), Bundles: hub.Fleet.Bundle(), Deployments: hub.Fleet.BundleDeployment(), Clients: hub.Clients, Events: p.events, Component: component, Metrics: metrics, Clock: o.Clock,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("telemetry: %w", err)

@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
@@ -141,8 +142,32 @@ func TestAJoinShowsInEventsAndFiguresOfBothSides(t *testing.T) {
 		`fleet_agent_handshakes_total{result="registered"}`, `fleet_agent_heartbeats_total{result="sent"}`,
 		"fleet_agent_credential_expiry_timestamp_seconds", "fleet_agent_last_contact_timestamp_seconds",
 	)
+	t.Run("bundles show", func(t *testing.T) { delivered(t, b) })
 	t.Run("a denial names who", func(t *testing.T) { denied(t, b) })
 	t.Run("a restart loses and repeats no decision", func(t *testing.T) { restarted(t, b, controller) })
+}
+
+// delivered has a bundle that arrives, and one of which nothing can be done.
+func delivered(t *testing.T, b *bed) {
+	bundle := func(name string) *fleet.Bundle {
+		out := &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: stage.LocalWorkspace, Name: name}}
+		out.Spec.DefaultNamespace = "default"
+		out.Spec.Resources = []fleet.BundleResource{{Name: "cm.yaml", Content: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"}}
+		out.Spec.Targets = []fleet.BundleTarget{{ClusterName: "local"}}
+		return out
+	}
+	broken := bundle("broken")
+	limit := intstr.FromString("many")
+	broken.Spec.RolloutStrategy = &fleet.RolloutStrategy{MaxUnavailable: &limit}
+	for _, one := range []*fleet.Bundle{bundle("works"), broken} {
+		require.NoError(t, stage.Create(t.Context(), b.Hub, stage.Bundles, "Bundle", stage.LocalWorkspace, one))
+	}
+	b.awaitEvent(t, stage.LocalWorkspace, "Bundle", "Warning InvalidRollout broken")
+	awaitFigure(t, b.hubMetrics,
+		`fleet_bundles{of="user",state="Ready"}`, `fleet_bundles{of="user",state="Refused"}`, `fleet_bundledeployments{of="user",state="Ready"}`,
+		"fleet_bundle_rollout_duration_seconds_count", "fleet_bundledeployment_apply_duration_seconds_count",
+		`fleet_bundle_refusals_total{reason="InvalidRollout"}`,
+	)
 }
 
 func denied(t *testing.T, b *bed) {

@@ -31,9 +31,11 @@ type subject struct {
 }
 
 const (
-	clusterKind = "Cluster"
-	requestKind = "ClusterRegistration"
-	tokenKind   = "ClusterRegistrationToken"
+	clusterKind    = "Cluster"
+	requestKind    = "ClusterRegistration"
+	tokenKind      = "ClusterRegistrationToken"
+	bundleKind     = "Bundle"
+	deploymentKind = "BundleDeployment"
 )
 
 func (s subject) reference() *corev1.ObjectReference {
@@ -54,6 +56,14 @@ func aboutToken(t *fleet.ClusterRegistrationToken) subject {
 	return subject{kind: tokenKind, namespace: t.Namespace, name: t.Name, uid: t.UID}
 }
 
+func aboutBundle(b *fleet.Bundle) subject {
+	return subject{kind: bundleKind, namespace: b.Namespace, name: b.Name, uid: b.UID}
+}
+
+func aboutDeployment(bd *fleet.BundleDeployment) subject {
+	return subject{kind: deploymentKind, namespace: bd.Namespace, name: bd.Name, uid: bd.UID}
+}
+
 func normal(about subject, reason, message string) event {
 	return event{about: about, eventType: corev1.EventTypeNormal, reason: reason, message: bounded(message, maxMessage)}
 }
@@ -72,7 +82,9 @@ type count struct {
 type counter string
 
 const (
-	handshakes counter = "handshakes"
-	refusals   counter = "refusals"
-	imports    counter = "imports"
+	handshakes       counter = "handshakes"
+	refusals         counter = "refusals"
+	imports          counter = "imports"
+	bundleRefused    counter = "bundle refused"
+	deploymentFailed counter = "deployment failed"
 )

@@ -18,6 +18,7 @@ type pair [2]string
 // census is how many there are of what. Every value that a label can have is in it.
 type census struct {
 	clusters, credentials, ungranted, tokens map[pair]int
+	bundles, deployments                     map[pair]int
 }
 
 // unanswered is the reason of a request that the hub has not said anything of yet.
@@ -44,11 +45,16 @@ var (
 
 // newCensus has all figures at 0.
 func newCensus() census {
-	c := census{clusters: map[pair]int{}, credentials: map[pair]int{}, ungranted: map[pair]int{}, tokens: map[pair]int{}}
+	c := census{
+		clusters: map[pair]int{}, credentials: map[pair]int{}, ungranted: map[pair]int{}, tokens: map[pair]int{},
+		bundles: map[pair]int{}, deployments: map[pair]int{},
+	}
 	fill(c.clusters, clusterStates, joinMethods)
 	fill(c.credentials, credentialKinds, terms)
 	fill(c.ungranted, ungrantedLabels, []string{""})
 	fill(c.tokens, tokenStates, []string{""})
+	fill(c.bundles, bundleStates, owners)
+	fill(c.deployments, deploymentStates, owners)
 	return c
 }
 

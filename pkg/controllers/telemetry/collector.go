@@ -29,6 +29,7 @@ var (
 // collector makes a census of the caches when it is asked. Before they have their first list it has nothing to say.
 type collector struct {
 	clusters, requests, tokens kube.Watched
+	bundles, deployments       kube.Watched
 	clock                      clock.PassiveClock
 
 	mu      sync.Mutex
@@ -38,7 +39,7 @@ type collector struct {
 
 // Describe names what Collect has.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{clustersDesc, credentialsDesc, ungrantedDesc, tokensDesc} {
+	for _, desc := range []*prometheus.Desc{clustersDesc, credentialsDesc, ungrantedDesc, tokensDesc, bundlesDesc, deploymentsDesc} {
 		to <- desc
 	}
 }
@@ -53,7 +54,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 func (c *collector) current() []prometheus.Metric {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, kind := range []kube.Watched{c.clusters, c.requests, c.tokens} {
+	for _, kind := range []kube.Watched{c.clusters, c.requests, c.tokens, c.bundles, c.deployments} {
 		if !kind.Informer().HasSynced() {
 			return nil
 		}
@@ -69,6 +70,8 @@ func (c *collector) count(now time.Time) census {
 	each(c.clusters, func(cluster *fleet.Cluster) { out.addCluster(cluster, now) })
 	each(c.requests, out.addRequest)
 	each(c.tokens, out.addToken)
+	each(c.bundles, out.addBundle)
+	each(c.deployments, out.addDeployment)
 	return out
 }
 
@@ -90,5 +93,7 @@ func figuresOf(c census) (out []prometheus.Metric) {
 	add(credentialsDesc, 2, c.credentials)
 	add(ungrantedDesc, 1, c.ungranted)
 	add(tokensDesc, 1, c.tokens)
+	add(bundlesDesc, 2, c.bundles)
+	add(deploymentsDesc, 2, c.deployments)
 	return out
 }

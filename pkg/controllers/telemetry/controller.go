@@ -16,6 +16,7 @@ import (
 // Deps is what this controller works with.
 type Deps struct {
 	Clusters, Registrations, Tokens, Leases kube.Watched
+	Bundles, Deployments                    kube.Watched
 	// Clients write the Events about decisions, Events takes all others.
 	Clients kubernetes.Interface
 	Events  record.EventRecorder
@@ -29,18 +30,28 @@ type observer struct {
 	Deps
 	ledger *ledger
 	watch  *stopwatch
+	// rollouts and applies time bundles by their generation, and deployments by their version.
+	rollouts *timer[int64]
+	applies  *timer[string]
 }
 
 // Register looks at the informers behind deps until ctx ends. The returned function writes the Events about decisions
 // until its context ends.
 func Register(ctx context.Context, deps Deps) (func(context.Context), error) {
-	o := &observer{Deps: deps, watch: newStopwatch(deps.Clock)}
+	o := &observer{
+		Deps: deps, watch: newStopwatch(deps.Clock), rollouts: newTimer[int64](deps.Clock), applies: newTimer[string](deps.Clock),
+	}
 	o.ledger = newLedger(deps.Clients, deps.Component, deps.Clock, o.find, deps.Metrics.EventDropped)
 	follow(ctx, deps.Clusters, o.onCluster)
 	follow(ctx, deps.Registrations, o.onRequest)
 	follow(ctx, deps.Tokens, o.onToken)
 	follow(ctx, deps.Leases, o.onLease)
-	deps.Metrics.register(&collector{clusters: deps.Clusters, requests: deps.Registrations, tokens: deps.Tokens, clock: deps.Clock})
+	follow(ctx, deps.Bundles, o.onBundle)
+	follow(ctx, deps.Deployments, o.onDeployment)
+	deps.Metrics.register(&collector{
+		clusters: deps.Clusters, requests: deps.Registrations, tokens: deps.Tokens, bundles: deps.Bundles, deployments: deps.Deployments,
+		clock: deps.Clock,
+	})
 	context.AfterFunc(ctx, deps.Metrics.Close)
 	return o.ledger.queue.Run, deps.Metrics.err
 }
@@ -65,6 +76,24 @@ func (o *observer) onRequest(before, after *fleet.ClusterRegistration, first boo
 func (o *observer) onToken(before, after *fleet.ClusterRegistrationToken, first bool) {
 	if !first {
 		o.announce(tokenNews(before, after, o.Clock.Now()))
+	}
+}
+
+func (o *observer) onBundle(before, after *fleet.Bundle, first bool) {
+	if took, ok := timeBundle(o.rollouts, before, after, first); ok {
+		o.Metrics.rolloutDuration.Observe(took.Seconds())
+	}
+	if !first {
+		o.announce(bundleNews(before, after))
+	}
+}
+
+func (o *observer) onDeployment(before, after *fleet.BundleDeployment, first bool) {
+	if took, ok := timeDeployment(o.applies, before, after, first); ok {
+		o.Metrics.applyDuration.Observe(took.Seconds())
+	}
+	if !first {
+		o.announce(deploymentNews(before, after))
 	}
 }
 

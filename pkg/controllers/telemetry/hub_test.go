@@ -36,6 +36,7 @@ func (k *kind) Informer() cache.SharedIndexInformer { return k.informer }
 // hub is the observer over informers whose objects a test changes.
 type hub struct {
 	clusters, requests, tokens, leases *kind
+	bundles, deployments               *kind
 	clients                            *fake.Clientset
 	registry                           *prometheus.Registry
 	clock                              *clocktesting.FakePassiveClock
@@ -45,8 +46,13 @@ func newHub() *hub {
 	return &hub{
 		clusters: newKind(&fleet.Cluster{}), requests: newKind(&fleet.ClusterRegistration{}),
 		tokens: newKind(&fleet.ClusterRegistrationToken{}), leases: newKind(&coordinationv1.Lease{}),
+		bundles: newKind(&fleet.Bundle{}), deployments: newKind(&fleet.BundleDeployment{}),
 		clients: fake.NewClientset(), registry: prometheus.NewRegistry(), clock: clocktesting.NewFakePassiveClock(began),
 	}
+}
+
+func (h *hub) kinds() []*kind {
+	return []*kind{h.clusters, h.requests, h.tokens, h.leases, h.bundles, h.deployments}
 }
 
 // start runs the observer until the test ends or stop is called, which returns when all has ended.
@@ -57,7 +63,7 @@ func (h *hub) start(t *testing.T) (stop func()) {
 	require.NoError(t, err)
 	const component = "fleet-controller"
 	run, err := Register(ctx, Deps{
-		Clusters: h.clusters, Registrations: h.requests, Tokens: h.tokens, Leases: h.leases, Clients: h.clients,
+		Clusters: h.clusters, Registrations: h.requests, Tokens: h.tokens, Leases: h.leases, Bundles: h.bundles, Deployments: h.deployments, Clients: h.clients,
 		Events: kube.NewRecorder(ctx, h.clients, kube.EventOptions{
 			Component: component, PerSecond: 10, Burst: 50, Dropped: metrics.EventDropped, Clock: h.clock,
 		}),
@@ -66,16 +72,16 @@ func (h *hub) start(t *testing.T) (stop func()) {
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	running.Go(func() { run(ctx) })
-	for _, k := range []*kind{h.clusters, h.requests, h.tokens, h.leases} {
+	for _, k := range h.kinds() {
 		running.Go(func() { k.informer.Run(ctx.Done()) })
 	}
-	for _, k := range []*kind{h.clusters, h.requests, h.tokens, h.leases} {
+	for _, k := range h.kinds() {
 		require.True(t, cache.WaitForCacheSync(ctx.Done(), k.informer.HasSynced))
 	}
 	stop = sync.OnceFunc(func() {
 		cancel()
 		running.Wait()
-		for _, k := range []*kind{h.clusters, h.requests, h.tokens, h.leases} {
+		for _, k := range h.kinds() {
 			k.Shutdown()
 		}
 	})

@@ -17,8 +17,10 @@ type Metrics struct {
 	registry                                 prometheus.Registerer
 	handshakes, refusals, imports, dropped   *prometheus.CounterVec
 	attempts                                 *prometheus.CounterVec
-	heartbeats                               prometheus.Counter
+	bundleRefusals                           *prometheus.CounterVec
+	heartbeats, deploymentFailures           prometheus.Counter
 	grantDuration, useDuration, joinDuration prometheus.Histogram
+	rolloutDuration, applyDuration           prometheus.Histogram
 	collectors                               []prometheus.Collector
 	err                                      error
 }
@@ -51,7 +53,24 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 		"Events that this hub left out: there were too many of one object or of all, or one about a decision could not be written.",
 		"type", []string{corev1.EventTypeNormal, corev1.EventTypeWarning})
 	m.register(m.heartbeats)
+	m.addDelivery()
 	return m, m.err
+}
+
+// addDelivery registers what is counted of bundles.
+func (m *Metrics) addDelivery() {
+	m.bundleRefusals = m.counters("fleet_bundle_refusals_total",
+		"Times that nothing could be done for a bundle, or for another reason than before, until somebody does something: the reasons of its condition Ready.",
+		"reason", withOther(bundleRefusals))
+	m.deploymentFailures = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "fleet_bundledeployment_failures_total",
+		Help: "Times that an agent reported that it could not apply the version which it is to have; once for each version that fails.",
+	})
+	m.rolloutDuration = m.histogram("fleet_bundle_rollout_duration_seconds",
+		"Time from when this hub saw a bundle that was made or changed until all its clusters were ready.")
+	m.applyDuration = m.histogram("fleet_bundledeployment_apply_duration_seconds",
+		"Time from when this hub released a version to a cluster until it saw that its agent applied it.")
+	m.register(m.deploymentFailures)
 }
 
 // EventDropped counts an Event that was left out.
@@ -105,6 +124,10 @@ func (m *Metrics) count(c count) {
 		m.refusals.WithLabelValues(c.label).Inc()
 	case imports:
 		m.imports.WithLabelValues(c.label).Inc()
+	case bundleRefused:
+		m.bundleRefusals.WithLabelValues(c.label).Inc()
+	case deploymentFailed:
+		m.deploymentFailures.Inc()
 	}
 }
 

@@ -75,3 +75,9 @@ var importOrders = []string{"LocalAgentDisabled", reasonRevoked}
 
 // tokenWaits are the reasons of a token's Ready that end by themselves, or follow from an order.
 var tokenWaits = []string{registration.TokenWaitsForAccount, registration.TokenWaitsForToken, registration.TokenBeingDeleted}
+
+// bundleRefusals are the reasons of a bundle's Ready for which nothing is done until somebody does something.
+var bundleRefusals = []string{"InvalidBundle", "InvalidRollout", "InvalidResources", "ContentTooLarge", "ContentRefused"}
+
+// bundleWaits are those that end by themselves.
+var bundleWaits = []string{"WaitingForValues"}

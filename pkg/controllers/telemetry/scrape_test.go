@@ -79,7 +79,9 @@ func TestNoSeriesComesOfWhatOthersChoose(t *testing.T) {
 // Before the first list nobody knows how many there are, and 0 would be a lie.
 func TestTheCensusIsSilentUntilTheCachesAreFilled(t *testing.T) {
 	h := newHub()
-	c := &collector{clusters: h.clusters, requests: h.requests, tokens: h.tokens, clock: h.clock}
+	c := &collector{
+		clusters: h.clusters, requests: h.requests, tokens: h.tokens, bundles: h.bundles, deployments: h.deployments, clock: h.clock,
+	}
 	assert.Empty(t, c.current())
 	h.start(t)
 	assert.NotEmpty(t, c.current())
