@@ -31,7 +31,8 @@ func (b *bed) killAgents(t *testing.T, cluster string) {
 	}
 }
 
-// H01, H02: an agent that is killed while it installs or upgrades completes both afterwards.
+// H01, H02: an agent that is killed while it installs, upgrades or uninstalls completes that afterwards; so it does when
+// it is killed before it has begun to uninstall.
 func TestKilledAgentCompletesWhatItBegan(t *testing.T) {
 	b := theBed(t)
 	rounds := stage.Reduced(t, "agents killed:", 2, 25)
@@ -51,6 +52,22 @@ func TestKilledAgentCompletesWhatItBegan(t *testing.T) {
 		b.awaitReady(t, name, 1)
 		b.awaitValue(t, one, name, "cm", "b")
 		b.remove(t, name)
+		if i%2 > 0 {
+			await(t, "the removal is begun", func(context.Context) (bool, string, error) {
+				for _, record := range b.releases(t, one, name) {
+					if record.Labels["status"] != "uninstalling" {
+						return false, "it is " + record.Labels["status"], nil
+					}
+				}
+				return true, "", nil
+			})
+		}
+		b.killAgents(t, one)
+		b.awaitValue(t, one, name, "cm", "")
+		await(t, "no record is left", func(context.Context) (bool, string, error) {
+			left := b.releases(t, one, name)
+			return len(left) == 0, fmt.Sprintf("%d records", len(left)), nil
+		})
 	}
 }
 
@@ -149,7 +166,7 @@ func TestCorrectionsKeepTheHistoryBounded(t *testing.T) {
 	b.create(t, bundle)
 	b.awaitReady(t, name, 1)
 	maps := b.clusters[one].Kube.CoreV1().ConfigMaps(name)
-	for i := range stage.Reduced(t, "corrections:", 5, 500) {
+	for i := range 5 { // more would wait for minutes between two corrections; suite helm makes hundreds
 		_, err := maps.Patch(t.Context(), "cm", types.MergePatchType, []byte(fmt.Sprintf(`{"data":{"value":"changed-%d"}}`, i)), metav1.PatchOptions{})
 		require.NoError(t, err)
 		b.awaitValue(t, one, name, "cm", "a")

@@ -3,6 +3,7 @@ package helm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/rancher/fleet/e2e/stage"
@@ -107,6 +109,24 @@ func TestKilledAtAnyWriteOfAnUninstall(t *testing.T) {
 			}
 		}
 	}
+}
+
+// H08: corrections leave no history, however many there are.
+func TestCorrectionsLeaveNoHistory(t *testing.T) {
+	b := newBed(t)
+	got := b.deploy(b.bundle("drifting", configMap("a", "one")))
+	maps := b.Kube.CoreV1().ConfigMaps(b.namespace)
+	for i := range stage.Reduced(t, "corrections:", 20, 500) {
+		_, err := maps.Patch(b.ctx(), "a", types.MergePatchType, []byte(fmt.Sprintf(`{"data":{"key":"changed-%d"}}`, i)), metav1.PatchOptions{})
+		require.NoError(t, err)
+		corrected, err := b.Correct(b.ctx(), got.ID, fleet.CorrectDrift{Enabled: true, Force: i%2 > 0, KeepFailHistory: i%3 > 0})
+		require.NoError(t, err)
+		require.Equal(t, got.ID, corrected.ID)
+		require.Equal(t, "one", b.value("a"))
+	}
+	records, err := b.Kube.CoreV1().Secrets(b.namespace).List(b.ctx(), metav1.ListOptions{LabelSelector: "owner=helm,name=drifting"})
+	require.NoError(t, err)
+	require.Len(t, records.Items, 1)
 }
 
 const neverReady = `apiVersion: apps/v1

@@ -1,6 +1,7 @@
 package bundledeployment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -200,6 +201,16 @@ func TestABundleThatFailsIsTriedAgainAndHoldsUpNobody(t *testing.T) {
 	w.deployer.with(func() { delete(w.deployer.fails, "bad") })
 	w.isDeployed("bad")
 	assert.LessOrEqual(t, len(w.patches()), 4, "the same failure is written once")
+}
+
+func TestWhatEndsWithTheAgentIsNotTold(t *testing.T) {
+	w := newWorld(t)
+	w.deployer.fails["app"] = fmt.Errorf("release default/app: %w", context.Canceled)
+	w.run()
+	w.attach(token)
+	w.put("app")
+	w.eventually("it is tried again", func() bool { return len(w.deployer.jobsOf("app")) > 2 })
+	assert.Empty(t, conditionOf(w.get("app").Status, "Deployed"))
 }
 
 func TestAConflictIsNotTold(t *testing.T) {

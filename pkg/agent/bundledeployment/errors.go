@@ -1,6 +1,7 @@
 package bundledeployment
 
 import (
+	"context"
 	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -26,10 +27,11 @@ type notTakenOn struct{ reason string }
 
 func (e *notTakenOn) Error() string { return e.reason }
 
-// isQuiet says whether an error is not told in the status, since it ends by itself.
+// isQuiet says whether an error is not told in the status, since it ends by itself: an agent that ends breaks off what is
+// under way, and the next one takes it up.
 func isQuiet(err error, failures int) bool {
 	var provided *fromHub
-	return apierrors.IsConflict(err) || errors.As(err, &provided) && failures < patience
+	return apierrors.IsConflict(err) || errors.Is(err, context.Canceled) || errors.As(err, &provided) && failures < patience
 }
 
 // isSettled says whether an error is not tried again: something else brings the BundleDeployment back.

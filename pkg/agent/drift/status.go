@@ -8,10 +8,14 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
-// maxEntries bounds the lists of objects that are not as they should be, maxResources the list of all.
+// maxEntries bounds the lists of objects that are not as they should be, maxResources the list of all, in number and in
+// bytes: names may be long.
 const (
-	maxEntries   = 10
-	maxResources = 1000
+	maxEntries       = 10
+	maxResources     = 1000
+	maxResourceBytes = 160 << 10
+	// aroundResource is what JSON needs for an entry besides its texts: the names of the fields, and a time.
+	aroundResource = 110
 )
 
 // Status compares the objects of a release with those that were found.
@@ -81,10 +85,23 @@ func (r *Result) list(nonReady []fleet.NonReadyStatus, modified []fleet.Modified
 		return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
-	r.Incomplete = len(nonReady) > maxEntries || len(modified) > maxEntries || len(r.Resources) > maxResources
+	fits := fitting(r.Resources)
+	r.Incomplete = len(nonReady) > maxEntries || len(modified) > maxEntries || len(r.Resources) > fits
 	r.NonReadyStatus = slices.Clip(nonReady[:min(len(nonReady), maxEntries)])
 	r.ModifiedStatus = slices.Clip(modified[:min(len(modified), maxEntries)])
-	r.Resources = r.Resources[:min(len(r.Resources), maxResources)]
+	r.Resources = r.Resources[:fits]
+}
+
+// fitting is how many of the resources a status has room for.
+func fitting(resources []fleet.BundleDeploymentResource) int {
+	bytes := 0
+	for i, r := range resources[:min(len(resources), maxResources)] {
+		bytes += len(r.Kind) + len(r.APIVersion) + len(r.Namespace) + len(r.Name) + aroundResource
+		if bytes > maxResourceBytes {
+			return i
+		}
+	}
+	return min(len(resources), maxResources)
 }
 
 // entry says how a wanted object is not what it should be.

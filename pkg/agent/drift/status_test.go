@@ -1,6 +1,7 @@
 package drift
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/wrangler/v3/pkg/summary"
@@ -135,6 +137,26 @@ func TestWhatIsRepeatedOfTheClusterIsBounded(t *testing.T) {
 	}
 	_, message := result.Condition()
 	assert.LessOrEqual(t, len(message), maxMessage)
+}
+
+// Names may have 253 characters, and a status all of them that it has room for.
+func TestLongNamesMakeNoStatusTooLarge(t *testing.T) {
+	var desired, live []*unstructured.Unstructured
+	for i := range 1500 {
+		object := objectOf(t, map[string]any{"data": map[string]any{"a": strings.Repeat("b", 5000)}}, "v1", "ConfigMap")
+		object.SetName(fmt.Sprintf("%0253d", i))
+		object.SetNamespace(strings.Repeat("n", 63))
+		changed := object.DeepCopy()
+		changed.Object["data"] = map[string]any{"a": "c"}
+		desired, live = append(desired, object), append(live, changed)
+	}
+	result := Status(Input{Wanted: Wanted{Hash: ourHash, Namespace: "default", Objects: desired}, Scope: scope, Live: live})
+	assert.True(t, result.Incomplete)
+	assert.Greater(t, len(result.Resources), 300)
+	assert.Equal(t, 1500, result.ResourceCounts.DesiredReady, "the counts are of all")
+	raw, err := json.Marshal(result)
+	require.NoError(t, err)
+	assert.Less(t, len(raw), 200<<10)
 }
 
 func TestConditionNamesWhatIsNotReadyFirst(t *testing.T) {
