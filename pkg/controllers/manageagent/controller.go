@@ -55,12 +55,14 @@ type handler struct {
 	waves   *table
 	// first are the Clusters whose first bundle was written a moment ago.
 	first *cache.LRUExpireCache
+	// recent is what was written and is not in the cache yet.
+	recent *recent
 }
 
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	h := &handler{
-		Deps: deps, ctx: ctx, first: newFirst(),
+		Deps: deps, ctx: ctx, first: newFirst(), recent: newRecent(),
 		bundles: desired.New(deps.Apply, desired.Set{
 			ID: names.SetManageAgent, Kinds: []apply.InformerGetter{deps.Bundles}, OwnerReferences: true,
 		}),
@@ -179,6 +181,9 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 		f.agent.failing = f.agent.waits()
 		h.keep(f.agent, counted)
 		return verdict{}, fmt.Errorf("agent bundle of cluster %s/%s: %w", f.cluster.Namespace, f.cluster.Name, err)
+	}
+	if markOf(f.bundle).Generation != f.mark.Generation {
+		h.recent.wrote(f.cluster, f.mark, now)
 	}
 	if f.bundle == nil {
 		h.first.Add(lifeOf(f.cluster), true, unseenFor)

@@ -34,7 +34,7 @@ func (h *handler) observe(c *fleet.Cluster, options agentmanifest.Options, canar
 	found, err := h.Bundles.Cache().Get(c.Namespace, names.AgentBundle(c.Name))
 	switch {
 	case err == nil:
-		f.bundle, f.mark = found, markOf(found)
+		f.bundle, f.mark = found, h.recent.newest(c, markOf(found), now)
 	case !apierrors.IsNotFound(err):
 		return f, fmt.Errorf("agent bundle of cluster %s/%s: %w", c.Namespace, c.Name, err)
 	}

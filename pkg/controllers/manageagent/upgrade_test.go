@@ -251,3 +251,45 @@ func TestWhileTheNamespaceOfAnAgentIsTakenItsBundleIsHeld(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, calls)
 }
+
+// A cache that is behind shows the one that was let in as one that waits: nobody takes its place.
+func TestACacheThatIsBehindLetsNobodyInTooMany(t *testing.T) {
+	w := newWaves(t, 3)
+	old, err := w.written.Cache().Get(workspace, "fleet-agent-c0")
+	require.NoError(t, err)
+	old = old.DeepCopy()
+	w.load(newImage)
+	w.look(0)
+	require.Equal(t, []int{0}, w.given(3))
+	fresh, err := w.written.Cache().Get(workspace, "fleet-agent-c0")
+	require.NoError(t, err)
+	fresh = fresh.DeepCopy()
+
+	w.written.Add(old)
+	w.change(0, func(c *fleet.Cluster) { c.Labels = map[string]string{"any": "change"} })
+	w.waves.reset()
+	w.look(1)
+	w.look(2)
+	assert.Empty(t, w.given(3), "the cache shows the old one of c0")
+	assert.Contains(t, w.says(1), "Waiting")
+
+	w.written.Add(fresh)
+	w.comesBack(0)
+	w.lookAll(3)
+	assert.Equal(t, []int{0, 1}, w.given(3))
+}
+
+// What a person takes back after an agent did is no trouble any more.
+func TestOptionsThatArePutBackEndWhatWasTakenBack(t *testing.T) {
+	w := newWaves(t, 1)
+	w.change(0, func(c *fleet.Cluster) { c.Spec.AgentEnvVars = []corev1.EnvVar{{Name: "A", Value: "bad"}} })
+	w.look(0)
+	w.change(0, func(c *fleet.Cluster) {
+		c.Status.Agent.Upgrade = &fleet.AgentUpgradeStatus{Reason: "TakenBack", Message: "it crashed"}
+	})
+	w.look(0)
+	assert.Equal(t, "False TakenBack it crashed", w.says(0))
+	w.change(0, func(c *fleet.Cluster) { c.Spec.AgentEnvVars = nil })
+	w.look(0)
+	assert.Contains(t, w.says(0), "True Upgraded")
+}

@@ -37,7 +37,8 @@ func judge(f facts, waitsFor string, now time.Time) verdict {
 	switch u := f.cluster.Status.Agent.Upgrade; {
 	case waitsFor != "":
 		return verdict{status: metav1.ConditionUnknown, reason: reasonWaiting, message: waitsFor}
-	case a.running == a.written && u == nil:
+	case a.running == a.written && (u == nil || u.Reason == agentupgrade.TakenBack):
+		// What was taken back is not wanted any more.
 		if have == nil {
 			return verdict{}
 		}
