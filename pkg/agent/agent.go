@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,7 @@ func Run(ctx context.Context, o Options) error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	saveMemory(os.Getenv)
 	userAgent := "fleet-agent/" + o.Version
 	cfg, err := kube.RESTConfig(o.Kubeconfig, o.Context, userAgent)
 	if err != nil {
