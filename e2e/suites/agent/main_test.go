@@ -47,11 +47,11 @@ type bed struct {
 	t *testing.T
 }
 
-func newBed(t *testing.T) *bed {
+func newBed(t *testing.T, options ...lab.Option) *bed {
 	t.Helper()
 	root, err := lab.FindRoot()
 	require.NoError(t, err)
-	s, err := stage.New(root, lab.New(t))
+	s, err := stage.New(root, lab.New(t, options...))
 	require.NoError(t, err)
 	b := &bed{Cluster: s.Hub, t: t}
 	require.NoError(t, s.Install(b.ctx(), s.Hub, "fleet-crd", "fleet-crd", agentNamespace, nil))
@@ -138,9 +138,15 @@ func (b *bed) agent() (stop func()) {
 // deploy asks for a bundle of one ConfigMap of its own name.
 func (b *bed) deploy(name string, change func(*fleet.BundleDeployment)) {
 	b.t.Helper()
-	manifest, err := content.New([]fleet.BundleResource{{Name: "cm.yaml", Content: strings.Join([]string{
+	b.deployText(name, strings.Join([]string{
 		"apiVersion: v1", "kind: ConfigMap", "metadata: {name: " + name + "}", "data: {key: wanted}",
-	}, "\n")}})
+	}, "\n"), change)
+}
+
+// deployText asks for a bundle of one file.
+func (b *bed) deployText(name, text string, change func(*fleet.BundleDeployment)) {
+	b.t.Helper()
+	manifest, err := content.New([]fleet.BundleResource{{Name: "file.yaml", Content: text}})
 	require.NoError(b.t, err)
 	object, err := manifest.Content()
 	require.NoError(b.t, err)
