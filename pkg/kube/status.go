@@ -22,8 +22,9 @@ type StatusController[T generic.RuntimeMetaObject] interface {
 	UpdateStatus(T) (T, error)
 }
 
-// UpdateStatus is the one way in which a status is written. It takes the object from the cache, lets mutate change a copy
-// of the status, and writes only if that made a difference. On a conflict it reads the object live and lets mutate change
+// UpdateStatus is the one way in which a status is written. It takes the object from the cache, with what UpdateStatus
+// itself wrote since, lets mutate change a copy of the status, and writes only if that made a difference; one object's
+// status is written by one caller at a time. On a conflict it reads the object live and lets mutate change
 // that one, so mutate must be a function of the status that it is given and of nothing that it changed before. An object
 // that is gone, or was made anew meanwhile, is left alone and is no error.
 //
@@ -33,7 +34,20 @@ type StatusController[T generic.RuntimeMetaObject] interface {
 func UpdateStatus[T generic.RuntimeMetaObject, S any](ctl StatusController[T], namespace, name string, status func(T) *S, mutate func(*S)) (T, error) {
 	var none T
 	var uid types.UID
+	var known *writtenStatus
 	obj, err := ctl.Cache().Get(namespace, name)
+	if err == nil {
+		uid = obj.GetUID()
+		if key, ok := statusKeyOf(ctl, obj); ok {
+			var leave func()
+			known, leave = statuses.enter(key)
+			defer leave()
+			obj, err = ctl.Cache().Get(namespace, name) // the turn may have taken a while to come
+		}
+	}
+	if err == nil {
+		obj = latest(known, obj, status)
+	}
 	for try := 1; ; try++ {
 		if apierrors.IsNotFound(err) {
 			return none, nil
@@ -41,9 +55,7 @@ func UpdateStatus[T generic.RuntimeMetaObject, S any](ctl StatusController[T], n
 		if err != nil {
 			return none, fmt.Errorf("status of %s/%s: reading it: %w", namespace, name, err)
 		}
-		if try == 1 {
-			uid = obj.GetUID()
-		} else if obj.GetUID() != uid {
+		if obj.GetUID() != uid {
 			return none, nil
 		}
 		changed, differs := withStatus(obj, status, mutate)
@@ -54,13 +66,16 @@ func UpdateStatus[T generic.RuntimeMetaObject, S any](ctl StatusController[T], n
 		updated, err2 := ctl.UpdateStatus(changed)
 		switch {
 		case err2 == nil:
+			note(known, updated, status)
 			return updated, nil
 		case apierrors.IsNotFound(err2):
 			return none, nil
 		case !apierrors.IsConflict(err2) || try == statusTries:
 			return none, fmt.Errorf("status of %s/%s: writing it (try %d): %w", namespace, name, try, err2)
 		}
-		obj, err = ctl.Get(namespace, name, metav1.GetOptions{})
+		if obj, err = ctl.Get(namespace, name, metav1.GetOptions{}); err == nil && obj.GetUID() == uid {
+			note(known, obj, status)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ const maxCount = 1 << 20
 
 // AddCounts adds the counts of one deployment's resources, as its agent reports them, to those of many.
 func AddCounts(sum *fleet.ResourceCounts, one fleet.ResourceCounts) {
-	add := func(to *int, n int) { *to += min(max(n, 0), maxCount) }
+	add := addCount
 	add(&sum.Ready, one.Ready)
 	add(&sum.DesiredReady, one.DesiredReady)
 	add(&sum.WaitApplied, one.WaitApplied)
@@ -45,3 +45,5 @@ func AddCounts(sum *fleet.ResourceCounts, one fleet.ResourceCounts) {
 	add(&sum.Unknown, one.Unknown)
 	add(&sum.NotReady, one.NotReady)
 }
+
+func addCount(to *int, n int) { *to += min(max(n, 0), maxCount) }

@@ -46,20 +46,23 @@ func Add(s *fleet.BundleSummary, entry Entry) {
 	}
 	if entry.State != fleet.Ready {
 		addExample(s, fleet.NonReadyResource{
-			Name: printable(entry.Name, 2*maxName), State: entry.State, Message: printable(entry.Message, maxMessage),
-			ModifiedStatus: modifiedOf(entry.Modified), NonReadyStatus: nonReadyOf(entry.NonReady),
+			Name: entry.Name, State: entry.State, Message: entry.Message,
+			ModifiedStatus: entry.Modified, NonReadyStatus: entry.NonReady,
 		})
 	}
 }
 
-// Merge counts all that another summary counts.
+// Merge counts all that another summary counts. That may be what an agent wrote, who may write its cluster's status: it is
+// believed no further than what an agent says of one deployment.
 func Merge(s *fleet.BundleSummary, other fleet.BundleSummary) {
-	s.DesiredReady += other.DesiredReady
+	addCount(&s.DesiredReady, other.DesiredReady)
 	for _, state := range states {
-		*counter(s, state) += *counter(&other, state)
+		addCount(counter(s, state), *counter(&other, state))
 	}
-	for _, example := range other.NonReadyResources {
-		addExample(s, example)
+	for _, example := range other.NonReadyResources[:min(len(other.NonReadyResources), MaxEntries)] {
+		if counter(s, example.State) != nil {
+			addExample(s, example)
+		}
 	}
 }
 
@@ -92,7 +95,7 @@ func counter(s *fleet.BundleSummary, state fleet.BundleState) *int {
 
 func addExample(s *fleet.BundleSummary, example fleet.NonReadyResource) {
 	if len(s.NonReadyResources) < MaxEntries {
-		s.NonReadyResources = append(s.NonReadyResources, example)
+		s.NonReadyResources = append(s.NonReadyResources, cut(example))
 		return
 	}
 	seen := map[fleet.BundleState]int{}
@@ -105,10 +108,17 @@ func addExample(s *fleet.BundleSummary, example fleet.NonReadyResource) {
 	for i := len(s.NonReadyResources) - 1; i >= 0; i-- {
 		if seen[s.NonReadyResources[i].State] > 1 {
 			s.NonReadyResources = slices.Delete(s.NonReadyResources, i, i+1)
-			s.NonReadyResources = append(s.NonReadyResources, example)
+			s.NonReadyResources = append(s.NonReadyResources, cut(example))
 			return
 		}
 	}
+}
+
+// cut keeps of an example what fits into a summary. Only those that are kept are cut: of a thousand clusters that is a few.
+func cut(example fleet.NonReadyResource) fleet.NonReadyResource {
+	example.Name, example.Message = printable(example.Name, 2*maxName), printable(example.Message, maxMessage)
+	example.ModifiedStatus, example.NonReadyStatus = modifiedOf(example.ModifiedStatus), nonReadyOf(example.NonReadyStatus)
+	return example
 }
 
 // WorstOf is the worst state that a summary counts, empty where all are Ready.
@@ -156,8 +166,8 @@ func exampleText(r fleet.NonReadyResource, count int, word string) []string {
 	return parts
 }
 
-// Bound makes a summary fit into MaxSize: the details go first, then the messages. Characters that JSON writes as six can
-// make it larger than its length says.
+// Bound makes a summary fit into MaxSize: details go until it does. Characters that JSON writes as six can make it larger
+// than its length says; names and messages alone fit in any case.
 func Bound(s *fleet.BundleSummary) {
 	for i := len(s.NonReadyResources) - 1; i >= 0 && size(s) > MaxSize; i-- {
 		s.NonReadyResources[i].ModifiedStatus, s.NonReadyResources[i].NonReadyStatus = nil, nil

@@ -124,6 +124,32 @@ func TestASummaryIsBounded(t *testing.T) {
 	}
 }
 
+// An agent may write its cluster's status, whose summary the groups of the cluster add up.
+func TestASummaryOfAnAgentIsNotBelievedBeyondReason(t *testing.T) {
+	text := strings.Repeat("<\x01", 100_000)
+	forged := fleet.BundleSummary{Ready: -7, ErrApplied: 1 << 62, DesiredReady: 1 << 62}
+	for range 1000 {
+		forged.NonReadyResources = append(forged.NonReadyResources, fleet.NonReadyResource{
+			Name: text, State: fleet.Modified, Message: text, ModifiedStatus: make([]fleet.ModifiedStatus, 1000),
+		}, fleet.NonReadyResource{Name: "x", State: fleet.BundleState(text)})
+	}
+	var s fleet.BundleSummary
+	for range 5 {
+		Merge(&s, forged)
+	}
+	Bound(&s)
+
+	encoded, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, len(encoded), MaxSize)
+	assert.NotContains(t, string(encoded), `\u0001`)
+	assert.Zero(t, s.Ready)
+	assert.Equal(t, 5*maxCount, s.ErrApplied)
+	for _, example := range s.NonReadyResources {
+		assert.Equal(t, fleet.Modified, example.State, "a state that nobody knows is no state")
+	}
+}
+
 func TestPartitionsKeepTheirCounts(t *testing.T) {
 	var s fleet.BundleSummary
 	Add(&s, Entry{Name: "a", State: fleet.Modified, Modified: []fleet.ModifiedStatus{{Name: "x"}}})

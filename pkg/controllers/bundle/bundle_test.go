@@ -73,6 +73,9 @@ func TestHowMuchIsWritten(t *testing.T) {
 		w.mustLook()
 		assert.Equal(t, 120, w.deployments.Len(), name)
 		assert.Len(t, w.takeCalls(), 120*test.each+2, name)
+		w.clock.SetTime(now.Add(statusPause))
+		w.mustLook()
+		assert.Empty(t, w.takeCalls(), "that no more are made is no news")
 	}
 }
 

@@ -154,6 +154,9 @@ func (h *handler) roll(in *input) (outcome, error) {
 			break
 		}
 		if !out.more {
+			if len(d.changes) > 0 {
+				out.recount(in)
+			}
 			break
 		}
 	}
@@ -161,6 +164,13 @@ func (h *handler) roll(in *input) (outcome, error) {
 		out.problems[key] = text
 	}
 	return out, nil
+}
+
+// recount makes the figures of a plan those after its last round, which the next look would find otherwise, and write.
+func (out *outcome) recount(in *input) {
+	if after, err := decide(in); err == nil {
+		out.plan = after.plan
+	}
 }
 
 // reportTrouble says why nothing is done for a bundle. What its clusters have stays as it is.

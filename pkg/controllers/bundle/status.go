@@ -38,6 +38,9 @@ func (h *handler) report(in *input, out outcome, res resources) error {
 	}
 	changed := bundle.Status.DeepCopy()
 	mutate(changed)
+	if out.created == 0 {
+		changed.NewlyCreated = bundle.Status.NewlyCreated // that nothing more was made is no news of its own
+	}
 	if equality.Semantic.DeepEqual(bundle.Status, *changed) {
 		return nil
 	}

@@ -25,8 +25,10 @@ const (
 	// gather is how long what there is to tell of a cluster is gathered: a hundred bundles that become ready together are
 	// one write, and other controllers write into the same status while a cluster joins.
 	gather = time.Second
-	// joining is how long of a cluster whose agent has not reported yet.
-	joining = 5 * time.Second
+	// joining is how long of a cluster whose agent has not reported yet; its other conditions say what it waits for.
+	joining = 15 * time.Second
+	// arriving is how long of one whose agent has just reported: its first bundle is on the way.
+	arriving = 3 * time.Second
 	// pause is how long a cluster whose bundles are under way rests between two writes.
 	pause = 5 * time.Second
 )
@@ -41,8 +43,14 @@ type Deps struct {
 
 type handler struct {
 	Deps
-	// due is when what there is to tell of each cluster is written, written when that was last.
+	// due is what there is to tell of each cluster, and when; written is when that was last done.
 	due, written sync.Map
+}
+
+// news is what waits to be told of a cluster.
+type news struct {
+	stage time.Duration
+	at    time.Time
 }
 
 // Register starts the controller with the factories behind deps.
@@ -94,14 +102,23 @@ func (h *handler) onChange(key string, c *fleet.Cluster) (*fleet.Cluster, error)
 	return c, h.write(key, c, counted, now)
 }
 
-// rest is how long what there is to tell of a cluster is kept back.
+// rest is how long what there is to tell of a cluster is kept back. The wait begins anew when the cluster joins, and when
+// it gets its first bundle: what was to be told before that lasted a moment.
 func (h *handler) rest(key string, c *fleet.Cluster, counted figures, now time.Time) time.Duration {
-	wait := gather
-	if c.Status.Agent.LastSeen.IsZero() {
-		wait = joining
+	stage := gather
+	switch {
+	case c.Status.Agent.LastSeen.IsZero():
+		stage = joining
+	case counted.summary.DesiredReady == 0:
+		stage = arriving
 	}
-	due, _ := h.due.LoadOrStore(key, now.Add(wait))
-	rest := due.(time.Time).Sub(now)
+	waiting, _ := h.due.LoadOrStore(key, news{stage, now.Add(stage)})
+	due := waiting.(news)
+	if stage < due.stage {
+		due = news{stage, now.Add(stage)}
+		h.due.Store(key, due)
+	}
+	rest := due.at.Sub(now)
 	if last, ok := h.written.Load(key); ok && counted.underWay() {
 		rest = max(rest, pause-now.Sub(last.(time.Time)))
 	}

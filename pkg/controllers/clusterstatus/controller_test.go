@@ -2,6 +2,7 @@ package clusterstatus
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -85,7 +86,9 @@ func TestTheNamespaceOfAnotherClusterIsNotCounted(t *testing.T) {
 	bd := deployment("foreign", "v1", true, nil)
 	bd.Namespace = "other"
 	w.deployments.Add(bd)
-	assert.Equal(t, "0/0", w.run(t).Status.Display.ReadyBundles)
+	w.look(t)
+	w.clock.SetTime(w.clock.Now().Add(arriving))
+	assert.Equal(t, "0/0", w.look(t).Status.Display.ReadyBundles)
 }
 
 func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
@@ -134,4 +137,33 @@ func TestAClusterThatJoinsIsLeftAloneForAWhile(t *testing.T) {
 	assert.Equal(t, joining, after)
 	w.clock.SetTime(w.clock.Now().Add(joining))
 	assert.Equal(t, "WaitCheckIn", w.look(t).Status.Display.State)
+}
+
+// What lasts a moment is not written: neither that an agent has not reported which just does, nor that it has no bundle
+// which is just made for it.
+func TestAClusterThatJoinsIsToldOfOnce(t *testing.T) {
+	w := newWorld(t)
+	w.deployments.Remove("place", "a")
+	c := w.clusters.Live("ws", "c").DeepCopy()
+	seen := c.Status.Agent
+	c.Status.Agent = fleet.AgentStatus{}
+	w.clusters.Add(c)
+	w.look(t)
+	w.clock.SetTime(w.clock.Now().Add(joining - time.Second))
+	c = w.clusters.Live("ws", "c").DeepCopy()
+	c.Status.Agent = seen
+	w.clusters.Add(c)
+	w.look(t)
+	after, _ := w.clusters.After("ws", "c")
+	assert.Equal(t, arriving, after)
+
+	w.clock.SetTime(w.clock.Now().Add(arriving - time.Second))
+	w.deployments.Add(deployment("a", "v1", true, nil))
+	w.look(t)
+	assert.Empty(t, w.clusters.Writes())
+	after, _ = w.clusters.After("ws", "c")
+	assert.Equal(t, gather, after)
+	w.clock.SetTime(w.clock.Now().Add(after))
+	assert.Equal(t, "1/1", w.look(t).Status.Display.ReadyBundles)
+	assert.Len(t, w.clusters.Writes(), 1)
 }

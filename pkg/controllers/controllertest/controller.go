@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
 )
 
 // Controller is a controller of a namespaced kind. What it does not implement panics.
@@ -26,6 +27,9 @@ func New[T generic.RuntimeMetaObject, L runtime.Object](group, resource string) 
 func (c *Controller[T, L]) Cache() generic.CacheInterface[T] {
 	return generic.NewCache[T](c.cached, c.resource)
 }
+
+// Informer is none: what is written here need not come back.
+func (c *Controller[T, L]) Informer() cache.SharedIndexInformer { return nil }
 
 // Get asks the API server.
 func (c *Controller[T, L]) Get(namespace, name string, _ metav1.GetOptions) (T, error) {

@@ -177,6 +177,7 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	}
 	f.mark.Options = f.options
 	bundle.Annotations = map[string]string{names.AgentUpgradeAnnotation: f.mark.String()}
+	bundle.Finalizers = finalizersOf(f.bundle)
 	if err := h.bundles.Apply(h.ctx, f.cluster, bundle); err != nil {
 		f.agent.failing = f.agent.waits()
 		h.keep(f.agent, counted)

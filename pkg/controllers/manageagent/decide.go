@@ -2,6 +2,7 @@ package manageagent
 
 import (
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -57,4 +58,18 @@ func bundleFor(c *fleet.Cluster, options agentmanifest.Options) (*fleet.Bundle, 
 			}},
 		},
 	}, nil
+}
+
+// finalizersOf are those that a bundle is given, have being the one that there is: the one that the bundle's own controller
+// would add right after, which costs each join a write, and what others added. From one that is being deleted they come off
+// one by one, and none is put back.
+func finalizersOf(have *fleet.Bundle) []string {
+	switch {
+	case have == nil:
+		return []string{names.BundleFinalizer}
+	case have.DeletionTimestamp != nil || slices.Contains(have.Finalizers, names.BundleFinalizer):
+		return slices.Clone(have.Finalizers)
+	default:
+		return append(slices.Clone(have.Finalizers), names.BundleFinalizer)
+	}
 }

@@ -191,3 +191,22 @@ func TestTheBundleCarriesNoCopyOfAPullSecret(t *testing.T) {
 		assert.Equal(t, test.named != "", strings.Contains(content, "imagePullSecrets:\n      - name: "+test.named+"\n"), name)
 	}
 }
+
+// A patch that puts a finalizer onto what is being deleted is refused, and one that takes off another's lets go of what
+// that one still holds.
+func TestABundleIsMadeWithItsFinalizerAndKeepsThoseOfOthers(t *testing.T) {
+	with := func(deleted bool, finalizers ...string) *fleet.Bundle {
+		b := &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Finalizers: finalizers}}
+		if deleted {
+			b.DeletionTimestamp = &metav1.Time{Time: now}
+		}
+		return b
+	}
+	own := names.BundleFinalizer
+	assert.Equal(t, []string{own}, finalizersOf(nil))
+	assert.Equal(t, []string{own}, finalizersOf(with(false)))
+	assert.Equal(t, []string{"others", own}, finalizersOf(with(false, "others")))
+	assert.Equal(t, []string{own, "others"}, finalizersOf(with(false, own, "others")))
+	assert.Equal(t, []string{"others"}, finalizersOf(with(true, "others")))
+	assert.Empty(t, finalizersOf(with(true)))
+}
