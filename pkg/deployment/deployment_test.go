@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -224,4 +226,20 @@ func TestTheNumberOfCopiesFollowsTheirContent(t *testing.T) {
 	assert.NotEqual(t, one, CopiesGeneration([]runtime.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}}))
 	assert.Empty(t, CopyProblem(Copy{Kind: SecretKind, Name: "a"}))
 	assert.Contains(t, CopyProblem(Copy{Kind: "pod", Name: "a"}), "cannot be copied")
+}
+
+// D03: a name that no label can hold is a bundle's name all the same.
+func TestABundleWithANameThatNoLabelHoldsMakesALabel(t *testing.T) {
+	for _, name := range []string{strings.Repeat("a", 253), strings.Repeat("a.b-", 50) + "c", "app"} {
+		b := bundle()
+		b.Name = name
+		out := build(t, Input{Bundle: b, Target: wants(newID, map[string]any{"a": "b"}), Step: release})
+		require.NotNil(t, out.Secret)
+		assert.Equal(t, name, out.Deployment.Name)
+		for _, labels := range []map[string]string{out.Deployment.Labels, out.Secret.Labels} {
+			for key, value := range labels {
+				assert.Empty(t, validation.IsValidLabelValue(value), "%s: %s", name, key)
+			}
+		}
+	}
 }

@@ -61,6 +61,8 @@ type handler struct {
 	sizes sync.Map
 	// reported is when the status of each bundle was written last.
 	reported sync.Map
+	// behind is how long a bundle waits if something of it is not as the cache has it once more.
+	behind sync.Map
 }
 
 func newHandler(deps Deps) *handler {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -73,6 +74,9 @@ func (h *handler) writeConfigMapCopy(want *corev1.ConfigMap) error {
 			if have.Labels[deployment.CopyLabel] != "true" {
 				return notOurs("ConfigMap", want.Namespace, want.Name)
 			}
+			if sameConfigMap(have, want) {
+				return nil
+			}
 			updated := have.DeepCopy()
 			updated.Labels, updated.Annotations, updated.Data, updated.BinaryData = want.Labels, want.Annotations, want.Data, want.BinaryData
 			_, err = h.ConfigMaps.Update(updated)
@@ -85,6 +89,11 @@ func (h *handler) writeConfigMapCopy(want *corev1.ConfigMap) error {
 		}
 	}
 	return fmt.Errorf("copying ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
+}
+
+func sameConfigMap(have, want *corev1.ConfigMap) bool {
+	return equality.Semantic.DeepEqual(have.Data, want.Data) && equality.Semantic.DeepEqual(have.BinaryData, want.BinaryData) &&
+		equality.Semantic.DeepEqual(have.Labels, want.Labels) && equality.Semantic.DeepEqual(have.Annotations, want.Annotations)
 }
 
 // isOutdated says that an object is not as it was believed to be: it is there, it is gone, or it was changed.

@@ -3,11 +3,13 @@ package bundle
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/target"
 )
 
@@ -68,10 +70,25 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	if err := h.report(in, out, res); err != nil {
 		return errors.Join(err, out.retry)
 	}
-	if out.more {
-		h.Bundles.EnqueueAfter(bundle.Namespace, bundle.Name, 0)
-	}
+	h.goOn(bundle, out)
 	return out.retry
+}
+
+// goOn has a rollout go on at once. What was found to be otherwise than the cache has it is looked at anew less and less
+// often: an API server that says so every time must not be asked without end.
+func (h *handler) goOn(bundle *fleet.Bundle, out outcome) {
+	key := bundle.Namespace + "/" + bundle.Name
+	if !out.behind {
+		h.behind.Delete(key)
+		if out.more {
+			h.Bundles.EnqueueAfter(bundle.Namespace, bundle.Name, 0)
+		}
+		return
+	}
+	known, _ := h.behind.Load(key)
+	last, _ := known.(time.Duration)
+	h.behind.Store(key, min(2*last+soon, kube.RecentLife))
+	h.Bundles.EnqueueAfter(bundle.Namespace, bundle.Name, last)
 }
 
 // checkValues keeps a bundle waiting whose values are not there: with others, or none, something else would be deployed.
@@ -126,8 +143,8 @@ type outcome struct {
 	created int
 	// retry are errors of single clusters that trying again may mend.
 	retry error
-	// more says that the rollout may go on at once.
-	more bool
+	// more says that the rollout may go on at once, behind that something is not as the cache had it.
+	more, behind bool
 }
 
 // roll makes rounds of the rollout as long as each of them lets the next go on.
@@ -150,7 +167,7 @@ func (h *handler) roll(in *input) (outcome, error) {
 			in.places[key].blocked = text
 		}
 		if result.behind {
-			out.more = true
+			out.behind = true
 			break
 		}
 		if !out.more {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/target"
 )
 
@@ -174,4 +176,32 @@ func TestADeploymentWithoutItsLabelsIsTakenBack(t *testing.T) {
 	w.mustLook()
 	w.mustLook()
 	assert.Equal(t, workspace, w.deployment("a").Labels[fleet.BundleNamespaceLabel])
+}
+
+// An API server that tells of an object when it is made, and of none when it is read, is not asked without pause.
+func TestAnAPIServerThatContradictsItselfIsAskedLessAndLess(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.bundles.Add(newBundle())
+	w.fail = func(kind, verb, key string) error {
+		if kind == "deployment" && verb == "create" {
+			return apierrors.NewAlreadyExists(schema.GroupResource{Group: group, Resource: "bundledeployments"}, key)
+		}
+		return nil
+	}
+	var waits []time.Duration
+	for range 12 {
+		w.bundles.ForgetTimers()
+		w.mustLook()
+		after, ok := w.bundles.After(workspace, app)
+		require.True(t, ok)
+		waits = append(waits, after)
+	}
+	assert.Zero(t, waits[0])
+	assert.IsIncreasing(t, waits[:10])
+	assert.Equal(t, kube.RecentLife, waits[11])
+
+	w.fail = nil
+	w.mustLook()
+	assert.NotNil(t, w.deployment("a"))
 }

@@ -99,6 +99,7 @@ func (h *handler) bury(key string) error {
 	namespace, name, _ := strings.Cut(key, "/")
 	h.sizes.Delete(key)
 	h.reported.Delete(key)
+	h.behind.Delete(key)
 	existing, err := h.existing(namespace, name)
 	if err != nil || len(existing) == 0 {
 		return err

@@ -1,7 +1,9 @@
 package clustergroup
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,4 +144,29 @@ func TestAGroupNamesTenOfThoseThatAreNotReady(t *testing.T) {
 	g := w.run(t, "prod")
 	assert.Equal(t, 500, g.Status.NonReadyClusterCount)
 	assert.Len(t, g.Status.NonReadyClusters, 10)
+}
+
+// Five hundred clusters whose status says all that an agent that means harm can write.
+func TestTheStatusOfAGroupStaysSmallHoweverManyClustersFail(t *testing.T) {
+	w := newWorld(t)
+	text := strings.Repeat("<\x01", 5_000)
+	var failing []fleet.NonReadyResource
+	for range 300 {
+		failing = append(failing, fleet.NonReadyResource{
+			Name: text, State: fleet.NotReady, Message: text, ModifiedStatus: []fleet.ModifiedStatus{{Name: text, Patch: text}},
+		})
+	}
+	for i := range 500 {
+		c := cluster(fmt.Sprintf("c%03d", i), "prod", false)
+		c.Status.Summary = fleet.BundleSummary{DesiredReady: 300, NotReady: 300, NonReadyResources: failing}
+		w.clusters.Add(c)
+	}
+	w.groups.Add(group("g", env("prod")))
+	g := w.run(t, "g")
+
+	encoded, err := json.Marshal(g.Status)
+	require.NoError(t, err)
+	assert.Less(t, len(encoded), 256<<10)
+	assert.Equal(t, 500*300, g.Status.Summary.NotReady)
+	assert.Equal(t, 500, g.Status.NonReadyClusterCount)
 }

@@ -1,7 +1,9 @@
 package clusterstatus
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,4 +116,28 @@ func TestAStatusIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, len(s.Summary.NonReadyResources), 10)
 	size := (&fleet.Cluster{Status: s}).Status
 	assert.Less(t, len(fmt.Sprintf("%+v", size)), 256<<10)
+}
+
+// A cluster with hundreds of bundles of which each has hundreds of failing resources.
+func TestTheStatusOfAClusterStaysSmallHoweverManyResourcesFail(t *testing.T) {
+	text := strings.Repeat("<\x01", 2_000)
+	var failing []fleet.NonReadyStatus
+	for i := range 300 {
+		n := fleet.NonReadyStatus{Kind: "Deployment", Namespace: "ns", Name: fmt.Sprint(i)}
+		n.Summary.State, n.Summary.Message = text, []string{text, text, text}
+		failing = append(failing, n)
+	}
+	var deployments []*fleet.BundleDeployment
+	for i := range 500 {
+		bd := deployment(fmt.Sprintf("b%03d", i), "v1", false, repo(fmt.Sprint(i)))
+		bd.Status.NonReadyStatus = failing
+		deployments = append(deployments, bd)
+	}
+	s := statusOf(seen(), deployments...)
+
+	encoded, err := json.Marshal(s)
+	require.NoError(t, err)
+	assert.Less(t, len(encoded), 256<<10)
+	assert.Equal(t, 500, s.Summary.NotReady)
+	assert.Equal(t, "0/500", s.Display.ReadyBundles)
 }

@@ -116,6 +116,13 @@ func (s *Store[T]) After(namespace, name string) (time.Duration, bool) {
 	return d, ok
 }
 
+// ForgetTimers has After tell of what comes from now on alone.
+func (s *Store[T]) ForgetTimers() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	clear(s.timers)
+}
+
 func (s *Store[T]) enqueue(key string, d time.Duration) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

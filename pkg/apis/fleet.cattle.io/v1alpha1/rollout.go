@@ -25,7 +25,7 @@ type RolloutStrategy struct {
 	// How many deployments are made in one pass. 50 by default.
 	// +nullable
 	MaxNew *int `json:"maxNew,omitempty"`
-	// The partitions, in the order of the rollout. Clusters that belong to none of them get no changes.
+	// The partitions, in the order of the rollout. Clusters that belong to none of them come last, together.
 	// +nullable
 	Partitions []Partition `json:"partitions,omitempty"`
 }
