@@ -57,6 +57,31 @@ func TestBundlesOfAnySizeAreDeliveredOrRefusedWithAReason(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// printableNoise is text that a Bundle holds as it is, and of which gzip saves less than base64 adds.
+func printableNoise(size int) string {
+	random := rand.New(rand.NewChaCha8([32]byte{2}))
+	text := make([]byte, 0, size)
+	for len(text) < size {
+		if c := byte('!' + random.IntN('~'-'!')); !strings.ContainsRune(`"\<>&`, rune(c)) {
+			text = append(text, c)
+		}
+	}
+	return string(text)
+}
+
+// C01: the API server takes this Bundle, and would not take its Content: that is said, and never tried.
+func TestABundleThatFitsWhoseContentDoesNotIsRefusedWithAReason(t *testing.T) {
+	b := theBed(t)
+	const name = "size-content"
+	b.create(t, newBundle(name, fleet.BundleTarget{ClusterName: one}, configMap("cm", "a"), file("notes.txt", printableNoise(1_450_000))))
+	seen := b.awaitBundle(t, name, "says that its content is too large", saysTooLarge)
+	require.Equal(t, "ContentTooLarge", stage.Condition(seen.Status.Conditions, "Ready").Reason)
+	b.writes(t)
+	time.Sleep(window) // the observation window
+	writes := b.writes(t)
+	require.LessOrEqual(t, writes.Total(), 5, "tried over and over:\n%s", writes)
+}
+
 func saysTooLarge(bundle *fleet.Bundle) bool {
 	ready := stage.Condition(bundle.Status.Conditions, "Ready")
 	if ready == nil || ready.Status != "False" {
