@@ -77,7 +77,8 @@ func (t *table) next(now time.Time) (look []key, again time.Time) {
 	}
 	t.plan(now)
 	if !t.fresh {
-		return nil, time.Time{}
+		// Said each time: the queue keeps one time for a Cluster, the earliest that anybody asked for.
+		return nil, t.last.again
 	}
 	before := t.announced
 	t.announced, t.fresh = t.last, false

@@ -148,6 +148,8 @@ func TestTheRestWaitsWhileACanaryIsWatched(t *testing.T) {
 	w.lookAll(3)
 	assert.Equal(t, []int{2}, w.given(3))
 	assert.Contains(t, w.says(0), "watched until")
+	_, again := w.waves.next(now)
+	assert.Equal(t, now.Add(2*time.Minute), again, "asked for at every look: an earlier one takes its place in the queue")
 	w.clock.SetTime(now.Add(2 * time.Minute))
 	w.lookAll(3)
 	assert.Equal(t, []int{0, 2}, w.given(3))
