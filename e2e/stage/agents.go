@@ -86,10 +86,13 @@ func (a *AgentRuns) All() []AgentRun {
 }
 
 // GenerationOf is the agent's GENERATION in a pod's template, empty where there is none.
-func GenerationOf(spec corev1.PodSpec) string {
+func GenerationOf(spec corev1.PodSpec) string { return VariableOf(spec, "GENERATION") }
+
+// VariableOf is an environment variable of a pod's template, empty where there is none.
+func VariableOf(spec corev1.PodSpec, name string) string {
 	for _, c := range spec.Containers {
 		for _, v := range c.Env {
-			if v.Name == "GENERATION" {
+			if v.Name == name {
 				return v.Value
 			}
 		}
