@@ -25,6 +25,7 @@ func TestControllerHoldsExactlyTheseRights(t *testing.T) {
 		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"clusterroles"}, ResourceNames: []string{"fleet-bundle-deployment", "fleet-content"}, Verbs: []string{"bind"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
 		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{names.BundleDefinition}, Verbs: []string{"get"}},
 	}, role.Rules)
 
 	own := find[*rbacv1.Role](t, r, names.DefaultSystemNamespace, names.ControllerAccount)

@@ -9,6 +9,7 @@ import (
 	"github.com/rancher/fleet/pkg/controllers/clusterstatus"
 	"github.com/rancher/fleet/pkg/controllers/content"
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // registerDelivery sets up what brings bundles to clusters.
@@ -21,7 +22,8 @@ func registerDelivery(ctx context.Context, p parts) {
 		Bundles: bundles, Deployments: deployments, Contents: contents,
 		Clusters: hub.Fleet.Cluster(), Groups: hub.Fleet.ClusterGroup(), Mappings: hub.Fleet.BundleNamespaceMapping(),
 		Restrictions: hub.Fleet.GitRepoRestriction(), Namespaces: hub.Core.Namespace(), Secrets: secrets,
-		ConfigMaps: configMaps, Sources: kube.NewConfigMaps(ctx, hub.Clients), Clock: clock,
+		ConfigMaps: configMaps, Sources: kube.NewConfigMaps(ctx, hub.Clients),
+		Definition: kube.DefinitionOf(hub.Dynamic, names.BundleDefinition), Clock: clock,
 	})
 	bundledeployment.Register(ctx, bundledeployment.Deps{
 		Deployments: deployments, Secrets: secrets, ConfigMaps: configMaps, Clock: clock,

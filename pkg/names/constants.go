@@ -42,6 +42,8 @@ const (
 	ContentClusterRole = "fleet-content"
 	// ContentClusterRoleBinding gives ContentClusterRole to the group of all request accounts.
 	ContentClusterRoleBinding = "fleet-content"
+	// BundleDefinition is the CustomResourceDefinition of Bundles.
+	BundleDefinition = "bundles.fleet.cattle.io"
 	// ConfigKey is the key of the configuration in the ConfigMaps of hub and agent.
 	ConfigKey = "config"
 )

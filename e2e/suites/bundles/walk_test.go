@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rancher/fleet/e2e/count"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 func bundle(name string, values map[string]any) *fleet.Bundle {
@@ -54,6 +56,7 @@ func TestBundlesReachTheirClustersAndLeaveThem(t *testing.T) {
 	b.relabel(t)
 	b.values(t, clusters)
 	b.removeAll(t, bundles)
+	b.removeKind(t, clusters)
 }
 
 // statusEach is how often the status of a bundle under way is written, at most.
@@ -179,11 +182,11 @@ func (b *bed) secrets(t *testing.T) []corev1.Secret {
 func (b *bed) removeAll(t *testing.T, bundles int) {
 	t.Helper()
 	ctx := t.Context()
-	names := []string{"secretive"}
+	all := []string{"secretive"}
 	for i := range bundles {
-		names = append(names, bundleName(i))
+		all = append(all, bundleName(i))
 	}
-	for _, name := range names {
+	for _, name := range all {
 		require.NoError(t, b.Hub.Dynamic.Resource(stage.Bundles).Namespace(stage.Workspace).Delete(ctx, name, metav1.DeleteOptions{}))
 	}
 	await(t, "nothing of the bundles is left", func(ctx context.Context) (bool, string, error) {
@@ -201,4 +204,31 @@ func (b *bed) removeAll(t *testing.T, bundles int) {
 		return left == [3]int{} && err == nil, fmt.Sprintf("bundles, deployments, contents: %v", left), err
 	})
 	assert.Empty(t, b.secrets(t))
+}
+
+// removeKind deletes the definition of Bundles, as who takes the hub away or installs it anew: the Bundles go, and what they
+// deployed stays (E10). No hub that comes later takes that for a wish either.
+func (b *bed) removeKind(t *testing.T, clusters int) {
+	t.Helper()
+	ctx := t.Context()
+	require.NoError(t, stage.Create(ctx, b.Hub, stage.Bundles, "Bundle", stage.Workspace, bundle("stays", nil)))
+	b.awaitBundle(t, "stays", clusters)
+	before := b.uids(t, "stays")
+	require.Len(t, before, clusters)
+
+	definitions := b.Hub.Dynamic.Resource(stage.Definitions)
+	require.NoError(t, definitions.Delete(ctx, names.BundleDefinition, metav1.DeleteOptions{}))
+	await(t, "the definition is gone", func(ctx context.Context) (bool, string, error) {
+		_, err := definitions.Get(ctx, names.BundleDefinition, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, "", nil
+		}
+		return false, "it is there", err
+	})
+	assert.Equal(t, before, b.uids(t, "stays"))
+
+	require.NoError(t, b.InstallHub(ctx, map[string]any{"bootstrap": map[string]any{"enabled": false}}))
+	require.NoError(t, stage.Create(ctx, b.Hub, stage.Bundles, "Bundle", stage.Workspace, bundle("after", nil)))
+	b.awaitBundle(t, "after", clusters) // the hub sees the new kind
+	assert.Equal(t, before, b.uids(t, "stays"))
 }

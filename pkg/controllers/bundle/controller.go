@@ -45,6 +45,7 @@ type Deps struct {
 	Secrets      core.SecretController
 	ConfigMaps   core.ConfigMapClient
 	Sources      Sources
+	Definition   Definition
 	Clock        clock.PassiveClock
 }
 

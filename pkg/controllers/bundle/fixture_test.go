@@ -47,6 +47,8 @@ type world struct {
 	calls []string
 	// fail answers calls by kind, verb and key.
 	fail func(kind, verb, key string) error
+	// definition is that of Bundles, nil where there is none.
+	definition *metav1.PartialObjectMetadata
 }
 
 const group = "fleet.cattle.io"
@@ -74,7 +76,10 @@ func newWorld(t *testing.T) *world {
 		Bundles: w.bundles, Deployments: w.deployments, Contents: w.contents, Clusters: w.clusters, Groups: w.groups,
 		Mappings: w.mappings, Restrictions: w.restrictions, Namespaces: w.namespaces, Secrets: w.secrets,
 		ConfigMaps: w.configMaps, Sources: sources{w.configMaps}, Clock: w.clock,
+		Definition: func(context.Context) (*metav1.PartialObjectMetadata, error) { return w.definition, nil },
 	})
+	w.definition = &metav1.PartialObjectMetadata{}
+	w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workspace}})
 	w.h.addIndexers()
 	return w
 }

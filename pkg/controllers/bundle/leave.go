@@ -27,7 +27,7 @@ func (h *handler) leave(bundle *fleet.Bundle) error {
 	if !slices.Contains(bundle.Finalizers, names.BundleFinalizer) {
 		return nil
 	}
-	err := h.removeAll(bundle.Namespace, bundle.Name)
+	err := h.removeAll(bundle.Namespace, bundle.Name, false)
 	if errors.Is(err, errNotGone) {
 		h.Bundles.EnqueueAfter(bundle.Namespace, bundle.Name, lookAgain)
 		return h.writeStatus(bundle, func(status *fleet.BundleStatus) {
@@ -48,8 +48,9 @@ func (h *handler) leave(bundle *fleet.Bundle) error {
 	return nil
 }
 
-// removeAll deletes all deployments of a bundle. That there are none is said by the API server, not by the cache.
-func (h *handler) removeAll(namespace, name string) error {
+// removeAll deletes the deployments of a bundle that go with it. That there are none is said by the API server, not by the
+// cache.
+func (h *handler) removeAll(namespace, name string, unseen bool) error {
 	existing, err := h.existing(namespace, name)
 	if err != nil {
 		return err
@@ -67,11 +68,11 @@ func (h *handler) removeAll(namespace, name string) error {
 			}
 		}
 	}
-	if len(existing) == 0 {
-		return nil
+	if existing, err = h.toRemove(namespace, name, existing, unseen); err != nil || len(existing) == 0 {
+		return err
 	}
 	err = h.each(len(existing), func(i int) error {
-		if bd := existing[i]; bd.DeletionTimestamp == nil && !h.deployments.IsDeleted(bd) {
+		if bd := existing[i]; !h.isLeaving(bd) {
 			return h.deleteDeployment(bd)
 		}
 		return nil
@@ -111,7 +112,7 @@ func (h *handler) bury(key string) error {
 	if live != nil {
 		return nil // it is there again
 	}
-	if err := h.removeAll(namespace, name); !errors.Is(err, errNotGone) {
+	if err := h.removeAll(namespace, name, true); !errors.Is(err, errNotGone) {
 		return err
 	}
 	return nil

@@ -1,6 +1,8 @@
 package bundle
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,4 +74,71 @@ func TestWhatABundleLeftBehindIsRemoved(t *testing.T) {
 	_, err = w.h.onChange(workspace+"/"+app, nil)
 	require.NoError(t, err)
 	assert.Nil(t, w.deployment("a"))
+}
+
+// E10: whoever takes the hub away, or begins anew, does not think of what runs on clusters.
+func TestWhatABundleDeployedStaysWhereMoreThanTheBundleGoes(t *testing.T) {
+	leaving := &metav1.Time{Time: now}
+	for name, take := range map[string]func(w *world){
+		"the kind is being deleted": func(w *world) { w.definition.DeletionTimestamp = leaving },
+		"the kind is gone":          func(w *world) { w.definition = nil },
+		"its namespace is being deleted": func(w *world) {
+			w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workspace, DeletionTimestamp: leaving}})
+		},
+		"its namespace is gone": func(w *world) { w.namespaces.Remove("", workspace) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.addCluster("a", prod)
+			w.bundles.Add(newBundle())
+			w.mustLook()
+			take(w)
+			w.bundles.Add(newBundle(deleting))
+			w.mustLook()
+			assert.NotNil(t, w.deployment("a"))
+			assert.Empty(t, w.bundles.Live(workspace, app).Finalizers, "and the Bundle itself is held up by nothing")
+
+			w.bundles.Remove(workspace, app)
+			_, err := w.h.onChange(workspace+"/"+app, nil)
+			require.NoError(t, err)
+			assert.NotNil(t, w.deployment("a"))
+		})
+	}
+}
+
+func TestABundleThatNobodySawGoTellsNothingOfWhatIsOlderThanItsKind(t *testing.T) {
+	for name, renew := range map[string]func(w *world){
+		"the kind": func(w *world) { w.definition.CreationTimestamp = metav1.NewTime(now) },
+		"its namespace": func(w *world) {
+			w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: workspace, CreationTimestamp: metav1.NewTime(now)}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.addCluster("a", prod)
+			w.bundles.Add(newBundle())
+			w.mustLook()
+			renew(w)
+			w.bundles.Remove(workspace, app)
+			_, err := w.h.onChange(workspace+"/"+app, nil)
+			require.NoError(t, err)
+			assert.NotNil(t, w.deployment("a"))
+
+			w.bundles.Add(newBundle(deleting))
+			w.mustLook()
+			assert.Nil(t, w.deployment("a"), "who makes the Bundle again and deletes it means it")
+		})
+	}
+}
+
+func TestNothingIsRemovedWhileNobodyKnowsWhetherTheKindStays(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.bundles.Add(newBundle())
+	w.mustLook()
+	w.h.Definition = func(context.Context) (*metav1.PartialObjectMetadata, error) { return nil, errors.New("forbidden") }
+	w.bundles.Add(newBundle(deleting))
+	require.ErrorContains(t, w.look(), "forbidden")
+	assert.NotNil(t, w.deployment("a"))
+	assert.NotEmpty(t, w.bundles.Live(workspace, app).Finalizers)
 }
