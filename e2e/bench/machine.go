@@ -55,7 +55,8 @@ func ThisMachine(ctx context.Context, root, program, version string) (Machine, e
 	if err := unix.Uname(&name); err != nil {
 		return m, fmt.Errorf("this machine's kernel: %w", err)
 	}
-	m.Kernel = unix.ByteSliceToString(name.Release[:])
+	// What follows the dash is the build's own, and says nothing about figures.
+	m.Kernel, _, _ = strings.Cut(unix.ByteSliceToString(name.Release[:]), "-")
 	binaries, err := lab.Build(ctx, root, version, os.Stderr)
 	if err != nil {
 		return m, err

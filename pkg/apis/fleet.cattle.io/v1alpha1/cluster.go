@@ -75,7 +75,8 @@ type ClusterSpec struct {
 	// neither connect nor register anew.
 	Revoked bool `json:"revoked,omitempty"`
 	// What happens to the bundles on the cluster when this object is deleted: keep leaves them there, remove
-	// uninstalls them first. Empty means what the hub is configured to do.
+	// uninstalls them first. Empty means what the hub is configured to do. Not acted on in this version: everything
+	// stays.
 	// +kubebuilder:validation:Enum="";keep;remove
 	OnDelete string `json:"onDelete,omitempty"`
 }

@@ -48,8 +48,7 @@ type ClusterRegistrationTokenSpec struct {
 	// Keys of labels that requests may give to a new Cluster. If this is absent, all keys are allowed but those
 	// that are reserved; if it is empty, none is.
 	AllowedLabels *[]string `json:"allowedLabels,omitempty"`
-	// Requests wait until a person approves them. The commands for that come with a later version: until then, approval is
-	// given by setting status.approval of the request.
+	// Requests wait until a person approves them, with `fleet registration approve`.
 	RequireApproval bool `json:"requireApproval,omitempty"`
 }
 
