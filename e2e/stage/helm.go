@@ -14,8 +14,15 @@ import (
 )
 
 // Install installs a chart of the repository, or upgrades the release, with the real Helm. It does not wait for pods:
-// the lab has no nodes.
+// the lab has no nodes. The kinds that it brings are served when it returns.
 func (s *Stage) Install(ctx context.Context, cluster *Cluster, chart, release, namespace string, values map[string]any) error {
+	if err := s.install(ctx, cluster, chart, release, namespace, values); err != nil {
+		return err
+	}
+	return awaitServed(ctx, cluster)
+}
+
+func (s *Stage) install(ctx context.Context, cluster *Cluster, chart, release, namespace string, values map[string]any) error {
 	loaded, err := loader.Load(filepath.Join(s.Root, "charts", chart))
 	if err != nil {
 		return fmt.Errorf("chart %s: %w", chart, err)

@@ -14,6 +14,7 @@ const (
 	keepResourcesAnnotation   = names.Prefix + "keep-resources"
 	deleteNamespaceAnnotation = names.Prefix + "delete-namespace"
 	commitAnnotation          = names.Prefix + "commit"
+	originAnnotation          = names.Prefix + "origin"
 )
 
 func (d *Deployer) annotations(job Job) map[string]string {
@@ -23,6 +24,9 @@ func (d *Deployer) annotations(job Job) map[string]string {
 		accountAnnotation:        job.Options.ServiceAccount,
 		keepResourcesAnnotation:  strconv.FormatBool(job.Options.KeepResources),
 		commitAnnotation:         job.Commit,
+	}
+	if job.Origin != "" {
+		all[originAnnotation] = job.Origin
 	}
 	if job.Options.DeleteNamespace {
 		all[deleteNamespaceAnnotation] = "true"

@@ -19,6 +19,9 @@ type Job struct {
 	Name string
 	// ManifestID and Commit say which content this is. They make the version of a chart that has none.
 	ManifestID, Commit string
+	// Origin says which hub wants it, and for which life of a Cluster; empty where that is not known. It is recorded with the
+	// release.
+	Origin string
 	// Files are the bundle's resources.
 	Files []content.File
 	// Chart is how the chart's repository is reached, where the chart does not come with the files.

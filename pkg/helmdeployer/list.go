@@ -20,6 +20,8 @@ type Deployed struct {
 	Revision int
 	// ServiceAccount is on whose behalf it was deployed; empty means that the bundle named none.
 	ServiceAccount string
+	// Origin is that of the job that deployed it last, empty where that had none.
+	Origin string
 	// KeepResources says that its objects stay when the bundle goes, DeleteNamespace that its namespace goes too.
 	KeepResources, DeleteNamespace bool
 }
@@ -64,7 +66,7 @@ func (d *Deployer) List(ctx context.Context) ([]Deployed, error) {
 		}
 		found = append(found, Deployed{
 			BundleID: notes[bundleIDAnnotation], Namespace: entry.Namespace, Name: entry.Name, Revision: entry.Revision,
-			ServiceAccount: notes[accountAnnotation], KeepResources: notes[keepResourcesAnnotation] == "true",
+			ServiceAccount: notes[accountAnnotation], Origin: notes[originAnnotation], KeepResources: notes[keepResourcesAnnotation] == "true",
 			DeleteNamespace: notes[deleteNamespaceAnnotation] == "true",
 		})
 	}
@@ -106,7 +108,7 @@ func (k *known) get(entry history.Entry) (fact, bool) {
 // put remembers the few annotations that matter.
 func (k *known) put(entry history.Entry, annotations map[string]string) fact {
 	kept := map[string]string{}
-	for _, key := range []string{bundleIDAnnotation, agentNamespaceAnnotation, accountAnnotation, keepResourcesAnnotation, deleteNamespaceAnnotation} {
+	for _, key := range []string{bundleIDAnnotation, agentNamespaceAnnotation, accountAnnotation, originAnnotation, keepResourcesAnnotation, deleteNamespaceAnnotation} {
 		if value := annotations[key]; value != "" {
 			kept[key] = value
 		}

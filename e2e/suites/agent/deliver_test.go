@@ -52,6 +52,12 @@ func TestAHubThatIsTakenDownRemovesNothing(t *testing.T) {
 		"the namespace is deleted": func(b *bed) {
 			require.NoError(b.t, b.Kube.CoreV1().Namespaces().Delete(b.ctx(), clusterNamespace, metav1.DeleteOptions{}))
 		},
+		"another of the same names takes its place": func(b *bed) {
+			require.NoError(b.t, b.Kube.CoreV1().Namespaces().Delete(b.ctx(), clusterNamespace, metav1.DeleteOptions{}))
+			b.noNamespace(clusterNamespace)
+			b.namespace(clusterNamespace)
+			b.grantPlace()
+		},
 		"the definition is deleted": func(b *bed) {
 			require.NoError(b.t, b.Dynamic.Resource(stage.Definitions).Delete(b.ctx(), "bundledeployments.fleet.cattle.io", metav1.DeleteOptions{}))
 		},

@@ -61,6 +61,20 @@ func newBed(t *testing.T, options ...lab.Option) *bed {
 
 func (b *bed) ctx() context.Context { return stage.Until(b.t, patience) }
 
+func clusterRole(name string) rbacv1.RoleRef {
+	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
+}
+
+// grantPlace gives the agent its rights in the cluster's namespace.
+func (b *bed) grantPlace() {
+	b.t.Helper()
+	_, err := b.Kube.RbacV1().RoleBindings(clusterNamespace).Create(b.ctx(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account}, RoleRef: clusterRole("fleet-bundle-deployment"),
+		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: agentNamespace, Name: account}},
+	}, metav1.CreateOptions{})
+	require.NoError(b.t, err)
+}
+
 // grant is what the hub does when the cluster registers.
 func (b *bed) grant() {
 	b.t.Helper()
@@ -83,15 +97,9 @@ func (b *bed) grant() {
 		_, err := b.Kube.RbacV1().ClusterRoles().Create(b.ctx(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
 		require.NoError(b.t, err)
 	}
-	ref := func(name string) rbacv1.RoleRef {
-		return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}
-	}
-	_, err = b.Kube.RbacV1().RoleBindings(clusterNamespace).Create(b.ctx(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: account}, Subjects: subject, RoleRef: ref("fleet-bundle-deployment"),
-	}, metav1.CreateOptions{})
-	require.NoError(b.t, err)
+	b.grantPlace()
 	_, err = b.Kube.RbacV1().ClusterRoleBindings().Create(b.ctx(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "fleet-content"}, Subjects: subject, RoleRef: ref("fleet-content"),
+		ObjectMeta: metav1.ObjectMeta{Name: "fleet-content"}, Subjects: subject, RoleRef: clusterRole("fleet-content"),
 	}, metav1.CreateOptions{})
 	require.NoError(b.t, err)
 	kubeconfig, err := lab.ServiceAccountKubeconfig(b.ctx(), b.Config, agentNamespace, account, time.Hour, b.URL, b.CA())
@@ -114,6 +122,18 @@ func (b *bed) namespace(name string) {
 	if !apierrors.IsAlreadyExists(err) {
 		require.NoError(b.t, err)
 	}
+}
+
+// noNamespace waits until one that was deleted is gone.
+func (b *bed) noNamespace(name string) {
+	b.t.Helper()
+	stage.AwaitWithin(b.t, patience, "namespace "+name+" is gone", func(ctx context.Context) (bool, string, error) {
+		_, err := b.Kube.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, "", nil
+		}
+		return false, "it is there", err
+	})
 }
 
 // agent runs one until it is stopped, at the latest with the test.

@@ -79,6 +79,7 @@ type Hub interface {
 	ConfigMap(ctx context.Context, namespace, name string) (*corev1.ConfigMap, error)
 	Content(ctx context.Context, name string) (*fleet.Content, error)
 	Keeps(ctx context.Context, namespace string) error
+	Origin(ctx context.Context, namespace string) (string, error)
 }
 
 // Session is a credential in use.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/summary"
 )
 
@@ -33,7 +34,7 @@ func dependencies(bd *fleet.BundleDeployment) ([]dependency, error) {
 			wanted = ref.Selector.DeepCopy()
 		}
 		if ref.Name != "" {
-			wanted = metav1.AddLabelToSelector(wanted, fleet.BundleLabel, ref.Name)
+			wanted = metav1.AddLabelToSelector(wanted, fleet.BundleLabel, names.LabelValue(ref.Name))
 			wanted = metav1.AddLabelToSelector(wanted, fleet.BundleNamespaceLabel, bd.Labels[fleet.BundleNamespaceLabel])
 		}
 		selector, err := metav1.LabelSelectorAsSelector(wanted)

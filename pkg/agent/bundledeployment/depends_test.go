@@ -1,14 +1,17 @@
 package bundledeployment
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/rancher/fleet/pkg/agent/drift"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 func after(names ...string) func(*fleet.BundleDeployment) {
@@ -106,4 +109,18 @@ func TestASelectorThatCannotBeIsTold(t *testing.T) {
 	})
 	w.becomes("app", "says so", func(s fleet.BundleDeploymentStatus) bool { return conditionOf(s, "Deployed") != "" })
 	assert.Contains(t, conditionOf(w.get("app").Status, "Deployed"), "dependsOn[0].selector")
+}
+
+// D03: a label holds the hash of a name that is too long for it.
+func TestABundleWithALongNameCanBeDependedOn(t *testing.T) {
+	long := strings.Repeat("long-name.", 12) + "end"
+	bd := &fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{fleet.BundleNamespaceLabel: "ws"}}}
+	bd.Spec.DependsOn = []fleet.BundleRef{{Name: long}}
+	other := &fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{
+		fleet.BundleLabel: names.LabelValue(long), fleet.BundleNamespaceLabel: "ws",
+	}}}
+	needs, err := dependencies(bd)
+	require.NoError(t, err)
+	require.Len(t, needs, 1)
+	assert.True(t, needs[0].selector.Matches(labels.Set(other.Labels)))
 }

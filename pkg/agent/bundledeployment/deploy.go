@@ -30,8 +30,13 @@ func (p *pass) deploy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	origin, err := p.session.Origin(ctx, p.session.Namespace)
+	if err != nil {
+		return err
+	}
 	job := helmdeployer.Job{
-		Name: p.bd.Name, ManifestID: manifestOf(p.bd.Spec.DeploymentID), Commit: p.bd.Labels[fleet.CommitLabel],
+		Origin: origin,
+		Name:   p.bd.Name, ManifestID: manifestOf(p.bd.Spec.DeploymentID), Commit: p.bd.Labels[fleet.CommitLabel],
 		Files: files, Chart: access, Options: options, Release: p.status.Release,
 		Agent: isAgent(p.bd.Name, p.session.Cluster),
 	}

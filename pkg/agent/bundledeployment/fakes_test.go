@@ -21,8 +21,10 @@ type deployer struct {
 	fails map[string]error
 	hangs map[string]bool
 	keeps map[string]bool
-	until chan struct{}
-	once  sync.Once
+	// origins are those of the last job for each bundle.
+	origins map[string]string
+	until   chan struct{}
+	once    sync.Once
 
 	jobs        []helmdeployer.Job
 	corrections []string
@@ -32,6 +34,8 @@ type deployer struct {
 	// unrecorded are releases whose record is gone, asked is how often it was asked for.
 	unrecorded map[string]bool
 	asked      int
+	// unreadable is what Load answers for releases whose record is damaged.
+	unreadable error
 	// missed are the IDs that Load was asked for and did not find.
 	missed []string
 	// applied runs at the end of each deployment and correction.
@@ -40,7 +44,7 @@ type deployer struct {
 
 func newDeployer() *deployer {
 	return &deployer{
-		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{},
+		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
 		unrecorded: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
@@ -67,6 +71,7 @@ func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.revisions[job.Name]++
+	d.origins[job.Name] = job.Origin
 	d.applied(job.Name)
 	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default"}, nil
 }
@@ -75,6 +80,9 @@ func (d *deployer) Load(_ context.Context, id string) (helmdeployer.Release, err
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.loads++
+	if d.unreadable != nil {
+		return helmdeployer.Release{}, d.unreadable
+	}
 	for name, revision := range d.revisions {
 		if id == idOf(name, revision) {
 			return helmdeployer.Release{ID: id, Namespace: "default"}, nil
@@ -112,7 +120,7 @@ func (d *deployer) List(context.Context) (out []helmdeployer.Deployed, err error
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.revisions)) {
-		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, KeepResources: d.keeps[name]})
+		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, Origin: d.origins[name], KeepResources: d.keeps[name]})
 	}
 	return out, nil
 }

@@ -66,7 +66,7 @@ func newWorld(t *testing.T, change ...func(*Config)) *world {
 	w := &world{t: t, hub: apitest.New(t), deployer: newDeployer(), monitor: newMonitor(), refused: make(chan struct{}, 100)}
 	w.local = fake.NewClientset(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
 	w.hub.Serve(fleet.SchemeGroupVersion.String(), metav1.APIResource{Name: fleet.BundleDeploymentResourceName, Verbs: metav1.Verbs{"create", "get"}})
-	w.hub.Put("/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterNamespace}})
+	w.hub.Put("/namespaces", placeOf("uid-of-place"))
 	w.manifest = w.putContent(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)
 	c := Config{Deployer: w.deployer, Monitor: w.monitor, Local: w, Workers: 4, Pace: quick}
 	for _, f := range change {

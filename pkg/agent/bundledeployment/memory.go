@@ -30,6 +30,8 @@ type note struct {
 	copied *attached
 	// missing is when the hub was first seen not to have it, zero if it has.
 	missing time.Time
+	// foreign says that what is deployed was found to be for another hub or another Cluster.
+	foreign bool
 	// failures is how often in a row it failed.
 	failures int
 	// busy is since when a call of the deployer is under way that was given up waiting for, zero if none is.

@@ -2,6 +2,7 @@ package bundledeployment
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -283,4 +284,23 @@ func TestDriftCutsNoPauseShort(t *testing.T) {
 	w.never("tried again", func() bool { return len(w.deployer.jobsOf("app")) > tries })
 	w.edit("app", another)
 	w.eventually("a change of the bundle is tried at once", func() bool { return len(w.deployer.jobsOf("app")) > tries })
+}
+
+func TestARecordThatCannotBeReadIsToldAndHoldsNoNewVersionUp(t *testing.T) {
+	w := newWorld(t)
+	w.run()
+	stop := w.attach(token)
+	w.put("app")
+	w.isDeployed("app")
+	stop()
+
+	w.deployer.mu.Lock()
+	w.deployer.unreadable = errors.New("the record is damaged")
+	w.deployer.mu.Unlock()
+	w.attach(token)
+	w.becomes("app", "says so", func(s fleet.BundleDeploymentStatus) bool {
+		return strings.Contains(conditionOf(s, fleet.BundleDeploymentConditionDeployed), "the record is damaged")
+	})
+	w.edit("app", another)
+	w.eventually("the next version is deployed", func() bool { return len(w.deployer.jobsOf("app")) == 2 })
 }

@@ -39,10 +39,11 @@ func (p *pass) run(ctx context.Context) error {
 		return errors.Join(p.failed(err), p.report(ctx))
 	}
 	missing, err := p.load(ctx)
-	if err == nil {
-		err = p.bringUp(ctx, missing)
-		err = errors.Join(err, p.oversee(ctx))
+	if err != nil && !p.isDue() { // a version that is due may replace what cannot be read
+		return errors.Join(p.failed(err), p.report(ctx))
 	}
+	err = p.bringUp(ctx, missing)
+	err = errors.Join(err, p.oversee(ctx))
 	return errors.Join(err, p.report(ctx))
 }
 

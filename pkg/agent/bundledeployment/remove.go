@@ -17,7 +17,7 @@ import (
 // remove takes away what was deployed for a BundleDeployment that the cache does not have. That alone says nothing: the
 // hub is asked, twice with a moment in between, and each time it has to say itself that there is none of that name, in a
 // namespace that it keeps, of a kind that it serves. A hub that is taken down, or a credential that is refused, therefore
-// removes nothing.
+// removes nothing. What another hub wanted, or this one for a Cluster that is gone, is not for it to say.
 func (r *Reconciler) remove(ctx context.Context, session *attached, name string, log *logrus.Entry) error {
 	if err := r.busy(name); err != nil {
 		return err
@@ -25,6 +25,10 @@ func (r *Reconciler) remove(ctx context.Context, session *attached, name string,
 	r.waiting.done(name)
 	releases, err := r.releasesOf(ctx, name)
 	if err != nil {
+		return err
+	}
+	foreign, err := r.isForeign(ctx, session, name, releases, log)
+	if foreign || err != nil {
 		return err
 	}
 	wait, err := r.isCertain(ctx, session, name)
@@ -56,6 +60,30 @@ func (r *Reconciler) releasesOf(ctx context.Context, name string) ([]helmdeploye
 		}
 	}
 	return out, nil
+}
+
+// isForeign says that all releases of a bundle come from another hub, or from an earlier life of the Cluster: a cluster that
+// moves keeps what it has, until a bundle of the same name takes it over or somebody removes it.
+func (r *Reconciler) isForeign(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) (bool, error) {
+	if len(releases) == 0 || mayBeAgent(name) { // a record of an agent is only forgotten
+		return false, nil
+	}
+	origin, err := session.Origin(ctx, session.Namespace)
+	if err != nil {
+		return false, fmt.Errorf("what was deployed for %s is kept: %w", name, err)
+	}
+	for _, release := range releases {
+		if origin == "" || release.Origin == "" || release.Origin == origin {
+			return false, nil
+		}
+	}
+	r.memory.about(name, func(n *note) {
+		if !n.foreign {
+			log.Info("Deployed for another hub, or for a Cluster that is gone: it stays")
+		}
+		n.foreign = true
+	})
+	return true, nil
 }
 
 // isCertain says whether a BundleDeployment is gone for certain, or after which time to ask again.

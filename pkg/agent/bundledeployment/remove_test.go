@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -65,7 +66,7 @@ func TestNothingIsRemovedOnDoubt(t *testing.T) {
 		"the namespace is gone": {
 			func(w *world) { w.hub.Remove("/namespaces", "", clusterNamespace) },
 			func(w *world) {
-				w.hub.Put("/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterNamespace}})
+				w.hub.Put("/namespaces", placeOf("uid-of-place"))
 			},
 		},
 		"the namespace is being deleted": {
@@ -73,7 +74,7 @@ func TestNothingIsRemovedOnDoubt(t *testing.T) {
 				w.hub.Put("/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterNamespace, DeletionTimestamp: &now}})
 			},
 			func(w *world) {
-				w.hub.Put("/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterNamespace}})
+				w.hub.Put("/namespaces", placeOf("uid-of-place"))
 			},
 		},
 	} {
@@ -83,12 +84,40 @@ func TestNothingIsRemovedOnDoubt(t *testing.T) {
 			w.isDeployed("app")
 			doubt.begin(w)
 			w.hub.Remove(deployments, clusterNamespace, "app")
-			w.eventually("the hub is asked", func() bool { return w.reads(deployments) > 2 })
+			w.eventually("the hub is asked", func() bool { return w.reads(deployments)+w.reads("/namespaces") > 3 })
 			w.never("removed", func() bool { return len(w.removed()) > 0 })
 			doubt.end(w)
 			w.eventually("it is uninstalled", func() bool { return len(w.removed()) == 1 })
 		})
 	}
+}
+
+func placeOf(uid types.UID) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: clusterNamespace, UID: uid}}
+}
+
+// A hub that was replaced by one of the same names, and a cluster that moves to another hub or becomes another Cluster, find
+// nothing of what is deployed among what they want. That is no wish to remove it.
+func TestAnotherHubRemovesNothingThatItDidNotBring(t *testing.T) {
+	w := start(t)
+	for _, name := range []string{"stays", "adopted"} {
+		w.put(name)
+		w.isDeployed(name)
+	}
+	w.hub.Remove("/namespaces", "", clusterNamespace)
+	w.hub.Put("/namespaces", placeOf("uid-of-another-life"))
+	w.hub.Remove(deployments, clusterNamespace, "stays")
+	w.hub.Remove(deployments, clusterNamespace, "adopted")
+	w.eventually("the hub is asked", func() bool { return w.reads("/namespaces") > 2 })
+	w.never("removed", func() bool { return len(w.removed()) > 0 })
+	w.Look("stays")
+	w.never("removed", func() bool { return len(w.removed()) > 0 })
+
+	w.put("adopted")
+	w.isDeployed("adopted")
+	w.hub.Remove(deployments, clusterNamespace, "adopted")
+	w.eventually("what the other hub took over goes with it", func() bool { return len(w.removed()) == 1 })
+	assert.Equal(t, []string{"adopted"}, w.removed())
 }
 
 // A hub of the reference lets its agents read no namespace.

@@ -91,16 +91,25 @@ func (c *Client) Keeps(ctx context.Context, namespace string) error {
 	if err := c.servesDeployments(ctx); err != nil {
 		return err
 	}
+	_, err := c.Origin(ctx, namespace)
+	return err
+}
+
+// Origin tells a hub, and one life of a Cluster on it, from all others: it is the UID of the Cluster's namespace there. Empty
+// where the hub does not let this agent read that. A namespace that is missing or on its way out is an error.
+func (c *Client) Origin(ctx context.Context, namespace string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
 	found, err := c.kube.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
 	switch {
 	case AnswerOf(err) == Forbidden:
-		return nil
+		return "", nil
 	case err != nil:
-		return fmt.Errorf("the hub's namespace %s: %w", namespace, err)
+		return "", fmt.Errorf("the hub's namespace %s: %w", namespace, err)
 	case found.DeletionTimestamp != nil:
-		return fmt.Errorf("the hub's namespace %s is being deleted", namespace)
+		return "", fmt.Errorf("the hub's namespace %s is being deleted", namespace)
 	}
-	return nil
+	return string(found.UID), nil
 }
 
 // servesDeployments asks for the verb create: a kind whose definition is being deleted still has the others.
