@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -53,6 +54,49 @@ func CopyProblem(c Copy) string {
 		return fmt.Sprintf("kind %q cannot be copied, Secret and ConfigMap can", c.Kind)
 	}
 	return ""
+}
+
+// SourceProblem says why a Secret is never copied to a cluster, whatever its name; empty where it may be. kubeconfigOf is the
+// Cluster whose kubeconfig it is, if any. Who may make a bundle need not be one who may read Secrets: what gives access to
+// the hub, to a cluster, or is another bundle's, goes nowhere on his word.
+func SourceProblem(secret *corev1.Secret, kubeconfigOf string) string {
+	refuse := func(why string) string {
+		return fmt.Sprintf("secret %s/%s is not copied, since it %s: name another Secret with only what the cluster needs, or remove the entry",
+			secret.Namespace, secret.Name, why)
+	}
+	switch {
+	case isReserved(secret.Type):
+		return refuse(fmt.Sprintf("is of type %s", secret.Type))
+	case kubeconfigOf != "":
+		return refuse(fmt.Sprintf("is the kubeconfig (spec.kubeConfigSecret) of Cluster %s", kubeconfigOf))
+	}
+	return ""
+}
+
+// isReserved are the types of Secrets that Fleet makes and trusts, and of those by which accounts log in.
+func isReserved(t corev1.SecretType) bool {
+	return strings.HasPrefix(string(t), names.Prefix) ||
+		t == corev1.SecretTypeServiceAccountToken || t == corev1.SecretTypeBootstrapToken
+}
+
+// IsCopy says whether an object of a cluster's namespace was copied there.
+func IsCopy(object metav1.Object) bool { return object.GetLabels()[CopyLabel] == "true" }
+
+// HoldsValues says whether a Secret of a cluster's namespace is that with the values of a deployment. The type of a copy is
+// its source's, and proves nothing.
+func HoldsValues(secret *corev1.Secret) bool {
+	return secret.Type == fleet.SecretTypeBundleDeploymentOptions && !IsCopy(secret)
+}
+
+// CopiesLeft are the copies that a deployment needed, and of the deployments that are now in its namespace none does.
+func CopiesLeft(before *fleet.BundleDeployment, now []fleet.BundleDeployment) map[Copy]bool {
+	left := Copies(before)
+	for i := range now {
+		for c := range Copies(&now[i]) {
+			delete(left, c)
+		}
+	}
+	return left
 }
 
 // CopyMissing says that a cluster waits for what is to be copied to it from a namespace.

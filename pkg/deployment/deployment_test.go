@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/target"
 )
 
@@ -226,6 +227,24 @@ func TestTheNumberOfCopiesFollowsTheirContent(t *testing.T) {
 	assert.NotEqual(t, one, CopiesGeneration([]runtime.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}}}))
 	assert.Empty(t, CopyProblem(Copy{Kind: SecretKind, Name: "a"}))
 	assert.Contains(t, CopyProblem(Copy{Kind: "pod", Name: "a"}), "cannot be copied")
+}
+
+// Who may make bundles need not be one who may read Secrets.
+func TestSecretsThatGiveAccessAreNotCopied(t *testing.T) {
+	of := func(kind corev1.SecretType) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "x"}, Type: kind}
+	}
+	for _, kind := range []corev1.SecretType{
+		fleet.SecretTypeBundleDeploymentOptions, fleet.SecretTypeBundleValues, names.ValuesSecretType, names.CredentialSecretType,
+		corev1.SecretTypeServiceAccountToken, corev1.SecretTypeBootstrapToken,
+	} {
+		assert.Equal(t, "secret ws/x is not copied, since it is of type "+string(kind)+
+			": name another Secret with only what the cluster needs, or remove the entry", SourceProblem(of(kind), ""), kind)
+	}
+	for _, kind := range []corev1.SecretType{corev1.SecretTypeOpaque, corev1.SecretTypeDockerConfigJson, corev1.SecretTypeTLS, "example.com/own"} {
+		assert.Empty(t, SourceProblem(of(kind), ""), kind)
+		assert.Contains(t, SourceProblem(of(kind), "ws/edge"), "(spec.kubeConfigSecret) of Cluster ws/edge", kind)
+	}
 }
 
 // D03: a name that no label can hold is a bundle's name all the same.

@@ -75,6 +75,9 @@ func (p *pass) copyOne(ctx context.Context, client kubernetes.Interface, namespa
 		if err != nil {
 			return false, &fromHub{err}
 		}
+		if strings.HasPrefix(string(source.Type), names.Prefix) { // another bundle's values, or the agent's credential
+			return false, &notTakenOn{fmt.Sprintf("downstreamResources: Secret %s is Fleet's own, of type %.80q", resource.Name, source.Type)}
+		}
 		return copySecret(ctx, client, &corev1.Secret{
 			ObjectMeta: copiedMeta(source.ObjectMeta, namespace, p.bd.Name), Type: source.Type, Data: source.Data,
 		})

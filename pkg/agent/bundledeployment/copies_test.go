@@ -1,6 +1,7 @@
 package bundledeployment
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -113,4 +114,20 @@ func TestOtherKindsAreNotCopied(t *testing.T) {
 	})
 	w.becomes("app", "says so", func(s fleet.BundleDeploymentStatus) bool { return conditionOf(s, "Deployed") != "" })
 	assert.Contains(t, conditionOf(w.get("app").Status, "Deployed"), `"Deployment" is neither Secret nor ConfigMap`)
+}
+
+// A copy of the values of another bundle, or of the credential, would lie where any workload of that namespace reads it.
+func TestASecretOfFleetsOwnIsNotCopied(t *testing.T) {
+	w := start(t)
+	w.putSource("one")
+	w.hub.Put("/secrets", &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: clusterNamespace, Name: "shared"}, Type: fleet.SecretTypeBundleDeploymentOptions,
+	})
+	w.put("app", copies)
+	w.becomes("app", "says so", func(s fleet.BundleDeploymentStatus) bool {
+		return strings.Contains(conditionOf(s, "Deployed"), "Secret shared is Fleet's own")
+	})
+	_, err := w.copied()
+	assert.True(t, apierrors.IsNotFound(err))
+	assert.Empty(t, w.deployer.jobsOf("app"))
 }

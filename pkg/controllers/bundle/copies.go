@@ -93,6 +93,13 @@ func (h *handler) copyOf(bundle *fleet.Bundle, c deployment.Copy, namespace stri
 		if err != nil || source == nil {
 			return nil, absent, err
 		}
+		kubeconfigOf, err := h.kubeconfigOf(source)
+		if err != nil {
+			return nil, "", err
+		}
+		if problem := deployment.SourceProblem(source, kubeconfigOf); problem != "" {
+			return nil, problem, nil
+		}
 		return &corev1.Secret{ObjectMeta: copyMeta(source.ObjectMeta, namespace), Type: source.Type, Data: source.Data}, "", nil
 	case deployment.ConfigMapKind:
 		source, err := found(h.Sources.Get(bundle.Namespace, c.Name))
@@ -105,6 +112,18 @@ func (h *handler) copyOf(bundle *fleet.Bundle, c deployment.Copy, namespace stri
 		return &corev1.ConfigMap{ObjectMeta: copyMeta(source.ObjectMeta, namespace), Data: source.Data, BinaryData: source.BinaryData}, "", nil
 	}
 	return nil, absent, nil
+}
+
+// kubeconfigOf is the Cluster that names a Secret as its kubeconfig, empty where none does.
+func (h *handler) kubeconfigOf(secret *corev1.Secret) (string, error) {
+	clusters, err := h.Clusters.Cache().GetByIndex(clustersByKubeconfig, secret.Namespace+"/"+secret.Name)
+	if err != nil {
+		return "", fmt.Errorf("finding the clusters whose kubeconfig is Secret %s/%s: %w", secret.Namespace, secret.Name, err)
+	}
+	if len(clusters) == 0 {
+		return "", nil
+	}
+	return clusters[0].Namespace + "/" + clusters[0].Name, nil
 }
 
 // copyMeta keeps the labels and annotations that a person gave.

@@ -110,3 +110,49 @@ func TestCopiesGoWithTheLastWhoNeedsThem(t *testing.T) {
 	w.mustLook()
 	assert.Nil(t, w.secrets.Live(placeOf("a"), "pull"))
 }
+
+// A copy has the type of its source, which anybody may choose: it makes a Secret neither the hub's own nor another bundle's.
+func TestACopyIsNotTakenForTheValuesOfAnotherBundle(t *testing.T) {
+	for _, kind := range []corev1.SecretType{fleet.SecretTypeBundleDeploymentOptions, corev1.SecretTypeOpaque} {
+		w := newWorld(t)
+		w.addCluster("a", prod)
+		copied := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: placeOf("a"), Name: app, Labels: map[string]string{deployment.CopyLabel: "true"}},
+			Type:       kind, Data: map[string][]byte{"bait": []byte("x")},
+		}
+		w.secrets.Add(copied)
+		w.bundles.Add(newBundle(withValues))
+		require.Error(t, w.look())
+		assert.Equal(t, copied.Data, w.secrets.Live(placeOf("a"), app).Data, "the values are not laid where others take them from")
+		assert.Nil(t, w.deployment("a"))
+		assert.Contains(t, w.readyMessage(), "is a copy that the downstreamResources of a bundle name")
+	}
+}
+
+func TestSecretsThatGiveAccessGoToNoCluster(t *testing.T) {
+	for name, test := range map[string]struct {
+		kind  corev1.SecretType
+		named bool
+		why   string
+	}{
+		"the values of a deployment":  {fleet.SecretTypeBundleDeploymentOptions, false, "is of type fleet.cattle.io/bundle-deployment/v1alpha1"},
+		"the values of a token":       {names.ValuesSecretType, false, "is of type fleet.cattle.io/cluster-registration-values"},
+		"an account's token":          {corev1.SecretTypeServiceAccountToken, false, "is of type kubernetes.io/service-account-token"},
+		"the kubeconfig of a cluster": {corev1.SecretTypeOpaque, true, "is the kubeconfig (spec.kubeConfigSecret) of Cluster ws/a"},
+	} {
+		w := newWorld(t)
+		w.addCluster("a", prod, func(c *fleet.Cluster) {
+			if test.named {
+				c.Spec.KubeConfigSecret = "pull"
+			}
+		})
+		source := pullSecret("one")
+		source.Type = test.kind
+		w.secrets.Add(source)
+		w.bundles.Add(newBundle(copying(pull)))
+		w.mustLook()
+		assert.Nil(t, w.secrets.Live(placeOf("a"), "pull"), name)
+		assert.Nil(t, w.deployment("a"), name)
+		assert.Contains(t, w.readyMessage(), "downstreamResources: secret ws/pull is not copied, since it "+test.why, name)
+	}
+}

@@ -41,7 +41,7 @@ func (h *handler) writeSecretCopy(want *corev1.Secret) error {
 		switch {
 		case have == nil:
 			written, err = h.Secrets.Create(want)
-		case have.Labels[deployment.CopyLabel] != "true":
+		case !deployment.IsCopy(have):
 			return notOurs("Secret", want.Namespace, want.Name)
 		case sameCopy(have, want):
 			return nil
@@ -71,7 +71,7 @@ func (h *handler) writeConfigMapCopy(want *corev1.ConfigMap) error {
 		if have == nil {
 			_, err = h.ConfigMaps.Create(want)
 		} else {
-			if have.Labels[deployment.CopyLabel] != "true" {
+			if !deployment.IsCopy(have) {
 				return notOurs("ConfigMap", want.Namespace, want.Name)
 			}
 			if sameConfigMap(have, want) {
@@ -141,13 +141,13 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 	switch c.Kind {
 	case deployment.SecretKind:
 		secret, err := h.knownSecret(namespace, c.Name)
-		if err != nil || secret == nil || secret.Labels[deployment.CopyLabel] != "true" {
+		if err != nil || secret == nil || !deployment.IsCopy(secret) {
 			return err
 		}
 		return h.dropSecret(secret)
 	case deployment.ConfigMapKind:
 		have, err := found(h.ConfigMaps.Get(namespace, c.Name, metav1.GetOptions{}))
-		if err != nil || have == nil || have.Labels[deployment.CopyLabel] != "true" {
+		if err != nil || have == nil || !deployment.IsCopy(have) {
 			return err
 		}
 		if err := gone(h.ConfigMaps.Delete(namespace, c.Name, &metav1.DeleteOptions{})); err != nil {

@@ -6,6 +6,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -19,6 +20,8 @@ const (
 	bundlesByCopy   = "fleet.bundle.copies"
 	// clustersByName indexes Clusters by the two names that a target may call them.
 	clustersByName = "fleet.bundle.clusters"
+	// clustersByKubeconfig indexes Clusters by the Secret that spec.kubeConfigSecret names.
+	clustersByKubeconfig = "fleet.bundle.kubeconfigs"
 )
 
 func (h *handler) addIndexers() {
@@ -35,6 +38,12 @@ func (h *handler) addIndexers() {
 	h.Bundles.Cache().AddIndexer(bundlesByChoice, func(b *fleet.Bundle) ([]string, error) { return choices(b), nil })
 	h.Bundles.Cache().AddIndexer(bundlesByCopy, func(b *fleet.Bundle) ([]string, error) { return copyKeys(b), nil })
 	h.Clusters.Cache().AddIndexer(clustersByName, func(c *fleet.Cluster) ([]string, error) { return clusterNames(c), nil })
+	h.Clusters.Cache().AddIndexer(clustersByKubeconfig, func(c *fleet.Cluster) ([]string, error) {
+		if c.Spec.KubeConfigSecret == "" {
+			return nil, nil
+		}
+		return []string{registration.KubeconfigSecretNamespace(c) + "/" + c.Spec.KubeConfigSecret}, nil
+	})
 }
 
 // bundleOf is the bundle of a deployment, which has its name.

@@ -41,9 +41,9 @@ func (h *handler) knownSecret(namespace, name string) (*corev1.Secret, error) {
 	return secret, nil
 }
 
-// ours leaves out a Secret that only happens to have the name.
+// ours leaves out a Secret that only happens to have the name, and one that was copied there under it.
 func ours(secret *corev1.Secret) *corev1.Secret {
-	if secret == nil || secret.Type != fleet.SecretTypeBundleDeploymentOptions {
+	if secret == nil || !deployment.HoldsValues(secret) {
 		return nil
 	}
 	return secret
@@ -57,6 +57,9 @@ func (h *handler) writeSecret(have, want *corev1.Secret) error {
 		switch {
 		case have == nil:
 			written, err = h.Secrets.Create(want)
+		case deployment.IsCopy(have):
+			return fmt.Errorf("Secret %s/%s is a copy that the downstreamResources of a bundle name, and the values of this one belong there: "+
+				"give the Secret that is copied another name, or the bundle", have.Namespace, have.Name)
 		case have.Type != want.Type:
 			return fmt.Errorf("Secret %s/%s has type %q and is somebody else's: remove it, or give the bundle another name", have.Namespace, have.Name, have.Type)
 		case deployment.SameSecret(have, want):

@@ -44,7 +44,7 @@ func (h *handler) dropValues(bd *fleet.BundleDeployment) error {
 	if err != nil {
 		return fmt.Errorf("reading Secret %s/%s: %w", bd.Namespace, bd.Name, err)
 	}
-	if secret == nil || secret.Type != fleet.SecretTypeBundleDeploymentOptions {
+	if secret == nil || !deployment.HoldsValues(secret) {
 		return nil
 	}
 	return h.dropSecret(secret)
@@ -90,7 +90,7 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 		if err != nil {
 			return fmt.Errorf("reading Secret %s/%s: %w", namespace, c.Name, err)
 		}
-		if secret == nil || secret.Labels[deployment.CopyLabel] != "true" {
+		if secret == nil || !deployment.IsCopy(secret) {
 			return nil
 		}
 		return h.dropSecret(secret)
@@ -99,7 +99,7 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 		if err != nil {
 			return fmt.Errorf("reading ConfigMap %s/%s: %w", namespace, c.Name, err)
 		}
-		if have == nil || have.Labels[deployment.CopyLabel] != "true" {
+		if have == nil || !deployment.IsCopy(have) {
 			return nil
 		}
 		if err := kube.Deleted(h.ConfigMaps.Delete(namespace, c.Name, kube.ByUID(have.UID))); err != nil {

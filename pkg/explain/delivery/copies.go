@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
+	"github.com/rancher/fleet/pkg/registration"
 	"github.com/rancher/fleet/pkg/target"
 )
 
@@ -53,9 +55,24 @@ func (l Look) copies(t target.Target) (generation int64, missing string, known b
 		case obj == nil:
 			return 0, deployment.CopyMissing(c, l.facts.Bundle.Namespace), true
 		}
+		if secret, is := obj.(*corev1.Secret); is {
+			if problem := deployment.SourceProblem(secret, l.kubeconfigOf(secret)); problem != "" {
+				return 0, problem, true
+			}
+		}
 		objects = append(objects, obj)
 	}
 	return deployment.CopiesGeneration(objects), "", true
+}
+
+// kubeconfigOf is the Cluster, of those that are known, that names a Secret as its kubeconfig.
+func (l Look) kubeconfigOf(secret *corev1.Secret) string {
+	for _, c := range l.facts.Clusters {
+		if c.Spec.KubeConfigSecret == secret.Name && registration.KubeconfigSecretNamespace(c) == secret.Namespace {
+			return c.Namespace + "/" + c.Name
+		}
+	}
+	return ""
 }
 
 // copyNames are what is copied to a target, for people.
