@@ -88,23 +88,29 @@ func version(in Input, bd *fleet.BundleDeployment, options fleet.BundleDeploymen
 		want.Current = values
 	}
 	bd.Spec.ValuesHash = want.Hash()
-	return Output{Deployment: bd, Secret: secret(in, want)}
+	return Output{Deployment: bd, Secret: secret(in, want, bd.Spec.DeploymentID)}
 }
 
 // known are the values that the existing deployment runs with. It names them by their digest: what does not match is
-// another version's, or was changed by somebody else.
+// another version's, or was changed by somebody else. Where the Secret was written and the deployment was not, the current
+// half proves itself, and the other one is made anew.
 func known(in Input) (Values, bool) {
 	switch {
 	case in.Existing == nil || in.Existing.Spec.ValuesHash == "":
 		return Values{}, true
-	case in.Values == nil || in.Values.Hash() != in.Existing.Spec.ValuesHash:
+	case in.Values == nil:
 		return Values{}, false
-	default:
+	case in.Values.Hash() == in.Existing.Spec.ValuesHash:
 		return *in.Values, true
+	case in.Step.Stage && in.Values.provenFor(in.Existing.Spec.DeploymentID):
+		return Values{Current: in.Values.Current}, true
+	default:
+		return Values{}, false
 	}
 }
 
-func secret(in Input, values Values) *corev1.Secret {
+// secret is the one with the values; current is the version that they are of.
+func secret(in Input, values Values, current string) *corev1.Secret {
 	if values.Hash() == "" {
 		return nil
 	}
@@ -116,6 +122,7 @@ func secret(in Input, values Values) *corev1.Secret {
 				fleet.BundleLabel:          names.LabelValue(in.Bundle.Name),
 				fleet.BundleNamespaceLabel: in.Bundle.Namespace,
 			},
+			Annotations: map[string]string{CurrentAnnotation: proofOf(current, values.Current)},
 		},
 		Type: fleet.SecretTypeBundleDeploymentOptions,
 		Data: map[string][]byte{ValuesKey: values.Current, StagedValuesKey: values.Staged},

@@ -143,6 +143,37 @@ func TestUnknownValuesAreWaitedForAndNeverWrittenBlank(t *testing.T) {
 	}
 }
 
+// The Secret is written first. Where the deployment is not written after it, the values of the version that runs are still
+// known, for whatever is staged next.
+func TestTheCurrentValuesOfASecretWithoutItsDeploymentAreKnown(t *testing.T) {
+	bd, values := running(t)
+	first := build(t, Input{Target: wants(newID, map[string]any{"new": true}), Step: target.Step{Stage: true}, Existing: bd, Values: &values})
+	half := ValuesIn(first.Secret)
+	for id, value := range map[string]string{newID: "new", "s-newer:3": "newer"} {
+		out := build(t, Input{Target: wants(id, map[string]any{value: true}), Step: target.Step{Stage: true}, Existing: bd, Values: &half})
+		assert.False(t, out.Waiting, id)
+		assert.False(t, out.Deployment.Spec.WaitingForValues, id)
+		assert.Equal(t, oldID, out.Deployment.Spec.DeploymentID, id)
+		assert.Equal(t, `{"old":true}`, string(out.Secret.Data[ValuesKey]), id)
+		assert.Equal(t, `{"`+value+`":true}`, string(out.Secret.Data[StagedValuesKey]), id)
+		assert.Equal(t, ValuesIn(out.Secret).Hash(), out.Deployment.Spec.ValuesHash, id)
+	}
+
+	// What was changed since, or is of another version, is not.
+	changed := first.Secret.DeepCopy()
+	changed.Data[ValuesKey] = []byte(`{"x":1}`)
+	other := first.Secret.DeepCopy()
+	other.Annotations[CurrentAnnotation] = proofOf("s-other:1", other.Data[ValuesKey])
+	bare := first.Secret.DeepCopy()
+	bare.Annotations = nil
+	for name, secret := range map[string]*corev1.Secret{"changed": changed, "of another version": other, "without proof": bare} {
+		have := ValuesIn(secret)
+		out := build(t, Input{Target: wants(newID, map[string]any{"new": true}), Step: target.Step{Stage: true}, Existing: bd, Values: &have})
+		assert.True(t, out.Waiting, name)
+		assert.Nil(t, out.Secret, name)
+	}
+}
+
 func TestLostValuesOfTheTargetAreMadeAnew(t *testing.T) {
 	bd, values := running(t)
 	bd.Spec.WaitingForValues = true

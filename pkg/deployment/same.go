@@ -16,7 +16,8 @@ func Same(have, want *fleet.BundleDeployment) bool {
 		equality.Semantic.DeepEqual(have.Finalizers, want.Finalizers)
 }
 
-// SameSecret says the same of the Secret with its values. What else is in it is not for us to remove.
+// SameSecret says the same of the Secret with its values. What else is in it is not for us to remove. CurrentAnnotation does
+// not count: while the values stay as they are, the deployment's digest is their proof.
 func SameSecret(have, want *corev1.Secret) bool {
 	for key, value := range want.Labels {
 		if have.Labels[key] != value {

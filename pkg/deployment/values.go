@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // Keys of the Secret with the values of a deployment.
@@ -18,10 +19,17 @@ const (
 	StagedValuesKey = "stagedValues"
 )
 
+// CurrentAnnotation says, on that Secret, of which version the values under ValuesKey are, and their digest. The Secret is
+// written before the deployment that names it. Where that write fails, the digest of both halves is another than the
+// deployment names, and this alone tells that the values of the version that runs are still there.
+const CurrentAnnotation = names.Prefix + "current-values"
+
 // Values are the Helm values of a deployment, as JSON; empty where there are none.
 type Values struct {
 	// Current are those of the version that the agent is to deploy, Staged those of the one that waits.
 	Current, Staged []byte
+	// proof is what CurrentAnnotation says.
+	proof string
 }
 
 // Hash is what spec.valuesHash says of them, empty where there are none.
@@ -37,7 +45,17 @@ func (v Values) Hash() string {
 
 // ValuesIn reads them from their Secret.
 func ValuesIn(secret *corev1.Secret) Values {
-	return Values{Current: secret.Data[ValuesKey], Staged: secret.Data[StagedValuesKey]}
+	return Values{Current: secret.Data[ValuesKey], Staged: secret.Data[StagedValuesKey], proof: secret.Annotations[CurrentAnnotation]}
+}
+
+// provenFor says whether the current values are those of a version: what values a version has is part of its ID.
+func (v Values) provenFor(deploymentID string) bool {
+	return v.proof != "" && v.proof == proofOf(deploymentID, v.Current)
+}
+
+func proofOf(deploymentID string, current []byte) string {
+	sum := sha256.Sum256(current)
+	return deploymentID + " " + hex.EncodeToString(sum[:])
 }
 
 func (v Values) equal(other Values) bool {

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/deployment"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/target"
 )
@@ -204,4 +206,50 @@ func TestAnAPIServerThatContradictsItselfIsAskedLessAndLess(t *testing.T) {
 	w.fail = nil
 	w.mustLook()
 	assert.NotNil(t, w.deployment("a"))
+}
+
+// Whatever write of a release, staged or not, fails: the next look makes up for it, and no values of a running version are
+// lost.
+func TestAFailedWriteLosesNoValues(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		for failing, more := 1, true; more; failing++ {
+			w := newWorld(t)
+			w.addCluster("a", prod)
+			w.bundles.Add(newBundle(withValues))
+			w.mustLook()
+			w.agentsReport()
+			w.mustLook()
+			version := func(generation int64, password string) {
+				w.bundles.Add(newBundle(withValues, func(b *fleet.Bundle) {
+					b.Generation, b.Spec.Paused = generation, paused
+					b.Spec.Helm.Values.Data["password"] = password
+				}))
+			}
+			writes := 0
+			w.fail = func(kind, verb, _ string) error {
+				if (kind != "deployment" && kind != "secret") || (verb != "create" && verb != "update") {
+					return nil
+				}
+				if writes++; writes == failing {
+					return apierrors.NewInternalError(errors.New("out of order"))
+				}
+				return nil
+			}
+			version(2, "second")
+			_ = w.look()
+			w.fail, more = nil, writes >= failing
+			w.h = newHandler(w.h.Deps) // which remembers nothing
+			version(3, "third")
+			w.mustLook()
+			assert.False(t, w.deployment("a").Spec.WaitingForValues, "paused %v, write %d", paused, failing)
+			current := `{"password":"third"}`
+			if paused {
+				current = `{"password":"canary"}`
+			}
+			secret := w.secrets.Live(placeOf("a"), app)
+			assert.JSONEq(t, current, string(secret.Data["values"]), "paused %v, write %d", paused, failing)
+			assert.JSONEq(t, `{"password":"third"}`, string(secret.Data["stagedValues"]), "paused %v, write %d", paused, failing)
+			assert.Equal(t, deployment.ValuesIn(secret).Hash(), w.deployment("a").Spec.ValuesHash, "paused %v, write %d", paused, failing)
+		}
+	}
 }

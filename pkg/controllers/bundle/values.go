@@ -67,6 +67,7 @@ func (h *handler) writeSecret(have, want *corev1.Secret) error {
 		default:
 			updated := have.DeepCopy()
 			updated.Labels, updated.Data = merged(have.Labels, want.Labels), want.Data
+			updated.Annotations = merged(have.Annotations, want.Annotations)
 			written, err = h.Secrets.Update(updated)
 		}
 		if err == nil {
