@@ -58,6 +58,8 @@ type handler struct {
 	waker       *kube.Waker
 	// settled is, by the UID of each deployment, what it was last found to be in order for.
 	settled sync.Map
+	// looked is, by the UID of each deployment, for which version of it the ConfigMaps that it needs were read.
+	looked sync.Map
 	// sizes is how many clusters each bundle had when it was looked at last.
 	sizes sync.Map
 	// reported is when the status of each bundle was written last.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -49,6 +50,19 @@ func copyKeys(b *fleet.Bundle) []string {
 
 func copyKey(kind, namespace, name string) string {
 	return deployment.CopyOf(fleet.DownstreamResource{Kind: kind}).Kind + "/" + namespace + "/" + name
+}
+
+// wakeNeeding looks at the bundles whose deployments in a cluster's namespace need a copy there.
+func (h *handler) wakeNeeding(namespace string, c deployment.Copy) {
+	deployments, err := h.Deployments.Cache().List(namespace, labels.Everything())
+	if err != nil {
+		return
+	}
+	for _, bd := range deployments {
+		if source, name := bundleOf(bd); source != "" && deployment.Copies(bd)[c] {
+			h.waker.Wake(source, name, soon)
+		}
+	}
 }
 
 func (h *handler) wakeCopies(kind, namespace, name string) {
@@ -144,25 +158,48 @@ func copyMeta(source metav1.ObjectMeta, namespace string) metav1.ObjectMeta {
 }
 
 // areDue says whether copies have to be written. Of ConfigMaps in clusters' namespaces there is no cache: the number in
-// the deployment, which is written after them, tells that they were.
+// the deployment, which is written after them, tells that they were. Somebody may have removed one since: while the agent
+// does not say that it has them, they are read, once for each version of the deployment.
 func (h *handler) areDue(p *place) (bool, error) {
-	if p.deployment == nil || p.deployment.Spec.DownstreamResourcesGeneration != p.copies.generation() {
-		return len(p.copies.objects) > 0, nil
+	if len(p.copies.objects) == 0 {
+		return false, nil
 	}
+	generation := p.copies.generation()
+	if p.deployment == nil || p.deployment.Spec.DownstreamResourcesGeneration != generation {
+		return true, nil
+	}
+	version := p.deployment.ResourceVersion
+	looked, _ := h.looked.Load(p.deployment.UID)
+	live := p.deployment.Status.DownstreamResourcesGeneration != generation && looked != version
 	for _, obj := range p.copies.objects {
-		want, ok := obj.(*corev1.Secret)
-		if !ok {
-			continue
+		there, err := h.isThere(obj, live)
+		if err != nil || !there {
+			return !there, err
 		}
-		have, err := h.knownSecret(want.Namespace, want.Name)
-		if err != nil {
-			return false, err
-		}
-		if have == nil || !sameCopy(have, want) {
-			return true, nil
-		}
+	}
+	if live {
+		h.looked.Store(p.deployment.UID, version)
 	}
 	return false, nil
+}
+
+// isThere says whether a copy is as it should be; a ConfigMap is looked at only if live.
+func (h *handler) isThere(copied runtime.Object, live bool) (bool, error) {
+	switch want := copied.(type) {
+	case *corev1.Secret:
+		have, err := h.knownSecret(want.Namespace, want.Name)
+		return have != nil && sameCopy(have, want), err
+	case *corev1.ConfigMap:
+		if !live {
+			return true, nil
+		}
+		have, err := found(h.ConfigMaps.Get(want.Namespace, want.Name, metav1.GetOptions{}))
+		if err != nil {
+			return false, fmt.Errorf("reading ConfigMap %s/%s: %w", want.Namespace, want.Name, err)
+		}
+		return have != nil && sameConfigMap(have, want), nil
+	}
+	return true, nil
 }
 
 func sameCopy(have, want *corev1.Secret) bool {

@@ -156,3 +156,71 @@ func TestSecretsThatGiveAccessGoToNoCluster(t *testing.T) {
 		assert.Contains(t, w.readyMessage(), "downstreamResources: secret ws/pull is not copied, since it "+test.why, name)
 	}
 }
+
+func settingsMap() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: "settings"}, Data: map[string]string{"k": "v"}}
+}
+
+// A bundle that was renamed: the new one finds the copy of the old one as it should be, and the cache does not show yet that
+// it needs it.
+func TestACopyStaysThatADeploymentNeedsWhichTheCacheLacks(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.configMaps.Add(settingsMap())
+	w.bundles.Add(newBundle(copying(settings)))
+	w.mustLook()
+	w.deployments.Add(&fleet.BundleDeployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: placeOf("a"), Name: "renamed"},
+		Spec:       fleet.BundleDeploymentSpec{Options: fleet.BundleDeploymentOptions{DownstreamResources: []fleet.DownstreamResource{settings}}},
+	})
+	w.agentsReport()
+	w.deployments.Hide(placeOf("a"), "renamed")
+	w.bundles.Add(newBundle(func(b *fleet.Bundle) { b.Generation = 2 }))
+	w.mustLook()
+	assert.NotNil(t, w.configMaps.Live(placeOf("a"), "settings"))
+}
+
+func TestALostCopyIsMadeAnewWhileTheAgentMissesIt(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.configMaps.Add(settingsMap())
+	w.bundles.Add(newBundle(copying(settings)))
+	w.mustLook()
+	w.mustLook()
+	w.configMaps.Remove(placeOf("a"), "settings")
+	report := func(has bool) {
+		bd := w.deployment("a").DeepCopy()
+		bd.Status.AppliedDeploymentID = bd.Spec.DeploymentID
+		if has {
+			bd.Status.DownstreamResourcesGeneration = bd.Spec.DownstreamResourcesGeneration
+		}
+		w.deployments.Add(bd)
+	}
+	report(false)
+	w.mustLook()
+	assert.NotNil(t, w.configMaps.Live(placeOf("a"), "settings"))
+
+	reads := "get configmap " + placeOf("a") + "/settings"
+	w.mustLook()
+	w.takeCalls()
+	w.mustLook()
+	assert.NotContains(t, w.takeCalls(), reads, "a silent agent costs no read at each look")
+	report(true)
+	w.mustLook()
+	assert.NotContains(t, w.takeCalls(), reads, "it has it")
+}
+
+func TestALostCopyOfASecretIsMissedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.secrets.Add(pullSecret("one"))
+	w.bundles.Add(newBundle(copying(pull)))
+	w.mustLook()
+	w.bundles.ForgetTimers()
+	lost := w.secrets.Live(placeOf("a"), "pull")
+	w.secrets.Remove(placeOf("a"), "pull")
+	w.h.onSecret(lost, nil)
+	assert.True(t, w.woken())
+	w.mustLook()
+	assert.NotNil(t, w.secrets.Live(placeOf("a"), "pull"))
+}

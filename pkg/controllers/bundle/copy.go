@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
+	"github.com/rancher/fleet/pkg/kube"
 )
 
 // writeCopies brings the copies in a cluster's namespace to what they should be.
@@ -105,31 +105,17 @@ func notOurs(kind, namespace, name string) error {
 	return fmt.Errorf("downstreamResources: %s %s/%s is there and is no copy; rename the object that is to be copied", kind, namespace, name)
 }
 
-// dropCopies deletes the copies that a deployment needed and now, as all others of its cluster, does not.
+// dropCopies deletes the copies that a deployment needed and now, as all others of its cluster, does not. Which others there
+// are is said by the API server: one that was just made may find its copies there, and rest on them.
 func (h *handler) dropCopies(before, now *fleet.BundleDeployment) error {
-	if before == nil {
+	if before == nil || len(deployment.CopiesLeft(before, []fleet.BundleDeployment{*now})) == 0 {
 		return nil
 	}
-	left := deployment.Copies(before)
-	for c := range deployment.Copies(now) {
-		delete(left, c)
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	others, err := h.Deployments.Cache().List(now.Namespace, labels.Everything())
+	live, err := h.Deployments.List(now.Namespace, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing the deployments of %s: %w", now.Namespace, err)
 	}
-	for _, bd := range others {
-		if bd.Name == now.Name {
-			continue
-		}
-		for c := range deployment.Copies(bd) {
-			delete(left, c)
-		}
-	}
-	for c := range left {
+	for c := range deployment.CopiesLeft(before, append(live.Items, *now)) {
 		if err := h.dropCopy(now.Namespace, c); err != nil {
 			return err
 		}
@@ -150,7 +136,7 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 		if err != nil || have == nil || !deployment.IsCopy(have) {
 			return err
 		}
-		if err := gone(h.ConfigMaps.Delete(namespace, c.Name, &metav1.DeleteOptions{})); err != nil {
+		if err := kube.Deleted(h.ConfigMaps.Delete(namespace, c.Name, kube.ByUID(have.UID))); err != nil {
 			return fmt.Errorf("deleting ConfigMap %s/%s: %w", namespace, c.Name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/deployment"
 	"github.com/rancher/fleet/pkg/kube"
 )
 
@@ -54,6 +55,7 @@ func (h *handler) onDeployment(before, now *fleet.BundleDeployment) {
 		if now == nil {
 			h.deployments.Deleted(bd.UID)
 			h.settled.Delete(bd.UID)
+			h.looked.Delete(bd.UID)
 			delay = soon
 		} else {
 			h.deployments.Seen(now)
@@ -144,6 +146,9 @@ func (h *handler) onSecret(before, now *corev1.Secret) {
 		}
 	}
 	h.wakeCopies("Secret", secret.Namespace, secret.Name)
+	if before != nil && deployment.IsCopy(secret) {
+		h.wakeNeeding(secret.Namespace, deployment.Copy{Kind: deployment.SecretKind, Name: secret.Name})
+	}
 }
 
 // onContent has a Content made anew that is needed, and gone.

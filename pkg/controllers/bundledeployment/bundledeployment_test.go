@@ -151,3 +151,28 @@ func TestASecretOfAnotherTypeStays(t *testing.T) {
 	w.look()
 	assert.NotNil(t, w.secrets.Live(place, app))
 }
+
+func TestACopyStaysThatADeploymentNeedsWhichTheCacheLacks(t *testing.T) {
+	needs := fleet.BundleDeploymentOptions{DownstreamResources: []fleet.DownstreamResource{{Kind: "ConfigMap", Name: "settings"}}}
+	w := newWorld(t)
+	w.configMaps.Add(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: "settings", Labels: map[string]string{deployment.CopyLabel: "true"}}})
+	w.deployments.Add(
+		newDeployment(deleting, func(bd *fleet.BundleDeployment) { bd.Spec.Options = needs }),
+		&fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: "renamed"}, Spec: fleet.BundleDeploymentSpec{Options: needs}},
+	)
+	w.deployments.Hide(place, "renamed")
+	w.look()
+	assert.NotNil(t, w.configMaps.Live(place, "settings"))
+}
+
+// A copy may have any type: it is not for the deployment whose name it happens to have to remove it.
+func TestACopyIsNotTakenForTheValues(t *testing.T) {
+	w := newWorld(t)
+	w.secrets.Add(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: place, Name: app, Labels: map[string]string{deployment.CopyLabel: "true"}},
+		Type:       fleet.SecretTypeBundleDeploymentOptions,
+	})
+	w.deployments.Add(newDeployment(deleting))
+	w.look()
+	assert.NotNil(t, w.secrets.Live(place, app))
+}

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
@@ -57,25 +56,20 @@ func (h *handler) dropSecret(secret *corev1.Secret) error {
 	return nil
 }
 
-// dropCopies deletes the copies that no other deployment of the cluster needs.
+// dropCopies deletes the copies that no other deployment of the cluster needs. Which others there are is said by the API
+// server: one that was just made may find its copies there, and rest on them.
 func (h *handler) dropCopies(bd *fleet.BundleDeployment) error {
-	left := deployment.Copies(bd)
-	if len(left) == 0 {
+	if len(deployment.Copies(bd)) == 0 {
 		return nil
 	}
-	others, err := h.Deployments.Cache().List(bd.Namespace, labels.Everything())
+	live, err := h.Deployments.List(bd.Namespace, metav1.ListOptions{})
 	if err != nil {
 		return fmt.Errorf("listing the deployments of %s: %w", bd.Namespace, err)
 	}
-	for _, other := range others {
-		if other.UID == bd.UID || other.DeletionTimestamp != nil {
-			continue
-		}
-		for c := range deployment.Copies(other) {
-			delete(left, c)
-		}
-	}
-	for c := range left {
+	others := slices.DeleteFunc(live.Items, func(other fleet.BundleDeployment) bool {
+		return other.UID == bd.UID || other.DeletionTimestamp != nil
+	})
+	for c := range deployment.CopiesLeft(bd, others) {
 		if err := h.dropCopy(bd.Namespace, c); err != nil {
 			return err
 		}
