@@ -169,7 +169,7 @@ func (r *releaseReader) released(job helmdeployer.Job) (objects []*unstructured.
 		if !this && !others[entry.Namespace+"/"+entry.Name] {
 			continue
 		}
-		release, err := r.deployer.Load(r.ctx, entry.ID.String())
+		release, err := r.deployer.Load(r.ctx, entry.ID.String(), helmdeployer.OwnerOf(job.Name, job.Options, job.Agent))
 		if err != nil {
 			return nil, false, fmt.Errorf("reading release %s: %w", entry.ID, err)
 		}

@@ -37,18 +37,18 @@ func (d *Deployer) identity(ctx context.Context, named string) (*cluster.Identit
 	return nil, fmt.Errorf("looking up service account %s/%s: %w", d.cfg.Namespace, account, err)
 }
 
-// recorded is on whose behalf a release was deployed. An account that is gone by now is still who acts: nobody else may.
-func (d *Deployer) recorded(ctx context.Context, account string) (*cluster.Identity, error) {
+// onBehalf is who acts on a release that is there. An account that is gone by now is still who acts: nobody else may.
+func (d *Deployer) onBehalf(ctx context.Context, owner Owner) (*cluster.Identity, error) {
+	if owner.Agent && owner.ServiceAccount == "" {
+		return d.self()
+	}
+	return d.as(ctx, owner.ServiceAccount)
+}
+
+// as acts for an account by its name, or for a bundle that names none.
+func (d *Deployer) as(ctx context.Context, account string) (*cluster.Identity, error) {
 	if account == "" {
 		return d.identity(ctx, "")
 	}
 	return d.cluster.As(names.AccountUser(d.cfg.Namespace, account))
-}
-
-// actor is on whose behalf a release was deployed, by the annotations of its chart.
-func (d *Deployer) actor(ctx context.Context, notes map[string]string) (*cluster.Identity, error) {
-	if notes[accountAnnotation] == "" && names.IsAgentBundle(notes[bundleIDAnnotation]) {
-		return d.self()
-	}
-	return d.recorded(ctx, notes[accountAnnotation])
 }

@@ -16,41 +16,44 @@ import (
 
 // Correct applies a release again as it was recorded: what others changed of it is set back, what is gone is made again.
 // That is a rollback to the current revision which leaves no new revision behind, however often it happens. With force,
-// objects that cannot be changed are removed and made again.
-func (d *Deployer) Correct(ctx context.Context, releaseID string, how fleet.CorrectDrift) (Release, error) {
+// objects that cannot be changed are removed and made again. It is ErrForeign where the record is not what the owner's is.
+func (d *Deployer) Correct(ctx context.Context, releaseID string, owner Owner, how fleet.CorrectDrift) (Release, error) {
 	id, err := history.ParseID(releaseID)
 	if err != nil {
 		return Release{}, err
 	}
-	end, err := d.turns.take(ctx, id.Namespace, id.Name)
+	if id.Namespace != owner.Namespace || id.Name != owner.Name {
+		return Release{}, fmt.Errorf("release %s: the bundle's is %s/%s: %w", id, owner.Namespace, owner.Name, ErrForeign)
+	}
+	return d.correct(ctx, owner, how, func(records *history.Records) (*release.Release, error) { return currentRevision(records, id) })
+}
+
+// correct applies a revision again. Whose release it is decides on whose behalf it is read and written.
+func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDrift, pick func(*history.Records) (*release.Release, error)) (Release, error) {
+	end, err := d.turns.take(ctx, owner.Namespace, owner.Name)
 	if err != nil {
 		return Release{}, err
 	}
 	defer end()
-	self, err := d.self()
+	identity, err := d.onBehalf(ctx, owner)
 	if err != nil {
 		return Release{}, err
 	}
-	// Whose release it is decides on whose behalf it is read and written.
-	notes, err := history.ChartAnnotations(ctx, self.Kube.CoreV1(), id)
+	records, err := history.Open(ctx, identity.Kube.CoreV1().Secrets(owner.Namespace), owner.Name, d.cfg.Now)
 	if err != nil {
 		return Release{}, err
 	}
-	identity, err := d.actor(ctx, notes)
+	records.Created = func(made *release.Release) { d.trusted.add(owner, made) }
+	current, err := pick(records)
 	if err != nil {
 		return Release{}, err
 	}
-	records, err := history.Open(ctx, identity.Kube.CoreV1().Secrets(id.Namespace), id.Name, d.cfg.Now)
-	if err != nil {
+	if err := errors.Join(d.agree(owner, current), d.vouch(owner, current)); err != nil {
 		return Release{}, err
 	}
-	current, err := currentRevision(records, id)
-	if err != nil {
-		return Release{}, err
-	}
-	client := identity.NewClient(ctx, cluster.Release{Namespace: id.Namespace, Name: id.Name}, debug)
+	client := identity.NewClient(ctx, cluster.Release{Namespace: owner.Namespace, Name: owner.Name, Force: owner.Target}, debug)
 	if err := reapply(client, current, how.Force); err != nil {
-		err = fmt.Errorf("correcting release %s: %w", id, err)
+		err = fmt.Errorf("correcting release %s/%s:%d: %w", owner.Namespace, owner.Name, current.Version, err)
 		if how.KeepFailHistory && ctx.Err() == nil {
 			err = errors.Join(err, recordFailure(identity, client, records, current, err))
 		}

@@ -46,7 +46,7 @@ func TestDriftIsCorrectedInEveryMode(t *testing.T) {
 					_ = unstructured.SetNestedField(o.Object, "big", "spec", "size")
 					unstructured.RemoveNestedField(o.Object, "spec", "shape")
 				})
-				got, err := d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true, Force: force, KeepFailHistory: keep})
+				got, err := d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true, Force: force, KeepFailHistory: keep})
 				require.NoError(t, err)
 				assert.Equal(t, deployed, got)
 				assert.Equal(t, map[string]any{"key": "one", "added": "mine"}, w.data("a"))
@@ -66,7 +66,7 @@ func TestCorrectionsDoNotGrowTheHistory(t *testing.T) {
 	require.NoError(t, err)
 	for range 5 {
 		w.Remove("ConfigMap", appNamespace, "a")
-		_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true})
+		_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 		require.NoError(t, err)
 	}
 	assert.Equal(t, []string{"1 deployed"}, w.states(appNamespace, "app"))
@@ -80,12 +80,12 @@ func TestCorrectionsDoNotGrowTheHistory(t *testing.T) {
 	})
 	w.Remove("ConfigMap", appNamespace, "a")
 	for range 5 {
-		_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true})
+		_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 		require.ErrorContains(t, err, "not now")
 	}
 	assert.Equal(t, []string{"1 deployed"}, w.states(appNamespace, "app"))
 	for range 5 {
-		_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true, KeepFailHistory: true})
+		_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true, KeepFailHistory: true})
 		require.ErrorContains(t, err, "not now")
 	}
 	states := w.states(appNamespace, "app")
@@ -93,7 +93,7 @@ func TestCorrectionsDoNotGrowTheHistory(t *testing.T) {
 	assert.Equal(t, "1 deployed", states[0], "the good revision is never dropped for a failed one")
 
 	w.breaks(nil)
-	_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true})
+	_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 	require.NoError(t, err)
 	assert.True(t, w.has("ConfigMap", appNamespace, "a"))
 }
@@ -104,7 +104,7 @@ func TestNothingIsWrittenWhereNothingDrifted(t *testing.T) {
 	deployed, err := d.Deploy(t.Context(), raw("app", configMap("a", "one"), widget))
 	require.NoError(t, err)
 	w.Reset()
-	_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true, Force: true})
+	_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true, Force: true})
 	require.NoError(t, err)
 	assert.Empty(t, w.Writes())
 }
@@ -116,10 +116,10 @@ func TestARevisionThatIsNotDeployedIsNotAppliedAgain(t *testing.T) {
 	require.NoError(t, err)
 	_, err = d.Deploy(t.Context(), raw("app", configMap("a", "two")))
 	require.NoError(t, err)
-	_, err = d.Correct(t.Context(), first.ID, fleet.CorrectDrift{Enabled: true})
+	_, err = d.Correct(t.Context(), first.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 	require.ErrorIs(t, err, ErrTaken)
 	assert.Equal(t, map[string]any{"key": "two"}, w.data("a"))
-	_, err = d.Correct(t.Context(), "apps/app:9", fleet.CorrectDrift{Enabled: true})
+	_, err = d.Correct(t.Context(), "apps/app:9", ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 	require.ErrorIs(t, err, ErrNoRelease)
 }
 
@@ -140,9 +140,9 @@ func TestForceMakesAgainWhatCannotBeChanged(t *testing.T) {
 		}
 		return false
 	})
-	_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true})
+	_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true})
 	require.ErrorContains(t, err, "field is immutable")
-	_, err = d.Correct(t.Context(), deployed.ID, fleet.CorrectDrift{Enabled: true, Force: true})
+	_, err = d.Correct(t.Context(), deployed.ID, ownerOf("app"), fleet.CorrectDrift{Enabled: true, Force: true})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"size": "small", "shape": "round"}, w.Object("Widget", appNamespace, "w").Object["spec"])
 }

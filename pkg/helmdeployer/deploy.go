@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/kube"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 
@@ -21,6 +22,7 @@ type operation struct {
 	d               *Deployer
 	ctx             context.Context
 	job             Job
+	owner           Owner
 	namespace, name string
 	identity        *cluster.Identity
 	client          *cluster.Client
@@ -32,6 +34,10 @@ type operation struct {
 	others []Deployed
 	// last is the newest revision at the beginning, deployed the newest that was applied well; nil where there is none.
 	last, deployed *release.Release
+	// fresh are the objects that were not there before a first deployment; adopted says that others were. takesBack says that
+	// what the others had is to be applied again.
+	fresh              kube.ResourceList
+	adopted, takesBack bool
 }
 
 // Deploy installs or upgrades the release of a bundle. A release that was interrupted, by whatever, is upgraded; nothing is
@@ -44,7 +50,8 @@ func (d *Deployer) Deploy(ctx context.Context, job Job) (Release, error) {
 	if err := job.check(); err != nil {
 		return Release{}, err
 	}
-	op := &operation{d: d, ctx: ctx, job: job, namespace: Namespace(job.Options), name: ReleaseName(job.Name, job.Options)}
+	owner := OwnerOf(job.Name, job.Options, job.Agent)
+	op := &operation{d: d, ctx: ctx, job: job, owner: owner, namespace: owner.Namespace, name: owner.Name}
 	end, err := d.turns.take(ctx, op.namespace, op.name)
 	if err != nil {
 		return Release{}, err
@@ -55,9 +62,9 @@ func (d *Deployer) Deploy(ctx context.Context, job Job) (Release, error) {
 	}
 	deployed, err := op.run()
 	if err != nil {
-		return Release{}, err
+		end()
+		return Release{}, op.takeBack(err)
 	}
-	d.trusted.add(op.namespace, op.name)
 	result, err := d.read(deployed)
 	if err != nil {
 		return result, err
@@ -129,6 +136,7 @@ func (op *operation) openRecords() (err error) {
 		return err
 	}
 	op.records.BeforeCreate = op.makeWay
+	op.records.Created = func(made *release.Release) { op.d.trusted.add(op.owner, made) }
 	capabilities, err := op.client.Capabilities(render.Mentions(op.bundle.Chart, "APIVersions"))
 	if err != nil {
 		return err
@@ -172,7 +180,7 @@ func (d *Deployer) leave(ctx context.Context, job Job, other Deployed) error {
 	if job.Agent || names.IsAgentBundle(job.Name) {
 		return d.forget(ctx, other)
 	}
-	if err := d.uninstall(ctx, other); err != nil {
+	if _, err := d.uninstall(ctx, other); err != nil {
 		return fmt.Errorf("removing release %s/%s, which the bundle had before: %w", other.Namespace, other.Name, err)
 	}
 	return nil

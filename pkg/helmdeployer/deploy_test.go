@@ -42,13 +42,13 @@ func TestManifestsAreInstalledAndUpgraded(t *testing.T) {
 	assert.True(t, w.has("ConfigMap", appNamespace, "c"))
 	assert.Equal(t, []string{"1 superseded", "2 deployed"}, w.states(appNamespace, "team-app"))
 
-	loaded, err := d.Load(t.Context(), second.ID)
+	loaded, err := d.Load(t.Context(), second.ID, ownerOf("team/app"))
 	require.NoError(t, err)
 	assert.Equal(t, second, loaded)
-	fresh, err := w.deployer().Load(t.Context(), second.ID)
+	fresh, err := w.deployer().Load(t.Context(), second.ID, ownerOf("team/app"))
 	require.NoError(t, err)
 	assert.Equal(t, second, fresh, "another agent reads the same")
-	_, err = d.Load(t.Context(), "apps/team-app:7")
+	_, err = d.Load(t.Context(), "apps/team-app:7", ownerOf("team/app"))
 	require.ErrorIs(t, err, ErrNoRelease)
 }
 
@@ -70,7 +70,7 @@ func TestAReleaseThatBeginsAnewIsNotTakenForTheOldOne(t *testing.T) {
 	second, err := d.Deploy(t.Context(), raw("app", configMap("a", "two")))
 	require.NoError(t, err)
 	require.Equal(t, first.ID, second.ID)
-	loaded, err := d.Load(t.Context(), second.ID)
+	loaded, err := d.Load(t.Context(), second.ID, ownerOf("app"))
 	require.NoError(t, err)
 	assert.Equal(t, second, loaded)
 }

@@ -51,7 +51,7 @@ var final = regexp.MustCompile(`timed out waiting for the condition` +
 
 // IsFinal says whether an error stays until the bundle changes: it goes into the status, and is not tried again.
 func IsFinal(err error) bool {
-	if err == nil || errors.Is(err, ErrTaken) {
+	if err == nil || errors.Is(err, ErrTaken) || errors.Is(err, errHalfway) {
 		return false
 	}
 	var late *cluster.TimedOutError

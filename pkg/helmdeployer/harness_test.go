@@ -145,3 +145,6 @@ func chart(name string, templates map[string]string) Job {
 func isWrite(r *http.Request) bool { return r.Method != http.MethodGet }
 
 func onPath(r *http.Request, part string) bool { return strings.Contains(r.URL.Path, part) }
+
+// ownerOf is the owner of what raw and chart make.
+func ownerOf(bundle string) Owner { return OwnerOf(bundle, raw(bundle).Options, false) }

@@ -11,8 +11,9 @@ import (
 	"github.com/rancher/fleet/pkg/helmdeployer/render"
 )
 
-// Load reads back a release that a status on the hub names. It is ErrNoRelease where the release is not recorded. The objects are the caller's own.
-func (d *Deployer) Load(ctx context.Context, releaseID string) (Release, error) {
+// Load reads back a release that a status on the hub names, of the bundle that it names it for. It is ErrNoRelease where the
+// release is not recorded, or not as the agent has known it. The objects are the caller's own.
+func (d *Deployer) Load(ctx context.Context, releaseID string, owner Owner) (Release, error) {
 	id, err := history.ParseID(releaseID)
 	if err != nil {
 		return Release{}, err
@@ -28,7 +29,12 @@ func (d *Deployer) Load(ctx context.Context, releaseID string) (Release, error) 
 	if err != nil {
 		return Release{}, err
 	}
-	d.trusted.add(id.Namespace, id.Name)
+	if known, same := d.trusted.knows(id.Namespace, id.Name, found); known && !same {
+		return Release{}, fmt.Errorf("release %s: its record was changed by somebody else: %w", id, ErrNoRelease)
+	}
+	if id.Namespace == owner.Namespace && id.Name == owner.Name && found.Version == id.Revision && d.agree(owner, found) == nil {
+		d.trusted.add(owner, found)
+	}
 	return d.read(found)
 }
 

@@ -16,11 +16,13 @@ import (
 func (op *operation) look() error {
 	revisions, err := op.config.Releases.History(op.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
+		op.d.trusted.drop(op.namespace, op.name)
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("release %s/%s: %w", op.namespace, op.name, err)
 	}
+	op.d.trusted.keep(op.namespace, op.name, revisions)
 	releaseutil.SortByRevision(revisions)
 	op.last = revisions[len(revisions)-1]
 	if op.deployed, err = op.config.Releases.Deployed(op.name); err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {

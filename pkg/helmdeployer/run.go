@@ -2,13 +2,11 @@ package helmdeployer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"helm.sh/helm/v3/pkg/action"
 	"helm.sh/helm/v3/pkg/release"
-	"helm.sh/helm/v3/pkg/releaseutil"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rancher/fleet/pkg/helmdeployer/cluster"
@@ -93,7 +91,12 @@ func (op *operation) accept(objects []*unstructured.Unstructured) error {
 		}
 	}
 	if op.isInstall() && len(op.others) > 0 && !op.job.helm().TakeOwnership && !op.job.Agent {
-		return op.checkOwners(objects)
+		if err := op.checkOwners(objects); err != nil {
+			return err
+		}
+	}
+	if op.isUndone() && op.deployed == nil {
+		return op.findFresh(objects)
 	}
 	return nil
 }
@@ -116,49 +119,4 @@ func (op *operation) maxHistory() int {
 		return kept
 	}
 	return revisions
-}
-
-// undo puts back what a failed attempt changed, where the bundle wants that. An operation that was ended from outside is
-// not undone: it is recovered.
-func (op *operation) undo(failure error) error {
-	if !op.job.helm().Atomic || op.job.Agent || op.ctx.Err() != nil {
-		return failure
-	}
-	all, err := op.config.Releases.History(op.name)
-	if err != nil {
-		return failure // nothing was recorded, so nothing was changed
-	}
-	releaseutil.Reverse(all, releaseutil.SortByRevision)
-	if op.last != nil && all[0].Version == op.last.Version {
-		return failure
-	}
-	if op.last == nil {
-		return op.undoInstall(failure)
-	}
-	for _, revision := range all {
-		if status := revision.Info.Status; status == release.StatusDeployed || status == release.StatusSuperseded {
-			return op.undoUpgrade(failure, revision)
-		}
-	}
-	return failure
-}
-
-// undoInstall removes what the first attempt made. There was no release before it.
-func (op *operation) undoInstall(failure error) error {
-	uninstall := action.NewUninstall(op.config)
-	uninstall.Timeout = op.timeout()
-	if _, err := uninstall.Run(op.name); err != nil {
-		return errors.Join(failure, fmt.Errorf("an error occurred while uninstalling the release: %w", err))
-	}
-	return fmt.Errorf("release %s failed, and has been uninstalled due to atomic being set: %w", op.name, failure)
-}
-
-func (op *operation) undoUpgrade(failure error, to *release.Release) error {
-	rollback := action.NewRollback(op.config)
-	rollback.Version, rollback.MaxHistory = to.Version, op.maxHistory()
-	rollback.Wait, rollback.WaitForJobs, rollback.Timeout = true, op.job.helm().WaitForJobs, op.timeout()
-	if err := rollback.Run(op.name); err != nil {
-		return errors.Join(failure, fmt.Errorf("an error occurred while rolling back the release: %w", err))
-	}
-	return fmt.Errorf("release %s failed, and has been rolled back due to atomic being set: %w", op.name, failure)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"helm.sh/helm/v3/pkg/action"
+	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -29,9 +30,14 @@ func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 			errs = append(errs, d.forget(ctx, release))
 			continue
 		}
-		err := d.uninstall(ctx, release)
-		if err == nil && release.DeleteNamespace {
+		notes, err := d.uninstall(ctx, release)
+		switch {
+		case err != nil:
+		case notes[deleteNamespaceAnnotation] == "true":
 			err = d.deleteNamespace(ctx, release.Namespace)
+		case release.DeleteNamespace:
+			logrus.WithField("release", release.Namespace+"/"+release.Name).
+				Warn("The namespace of this release is not removed: only its record says that it is ours")
 		}
 		errs = append(errs, err)
 	}
@@ -50,7 +56,8 @@ func (d *Deployer) UninstallRelease(ctx context.Context, release Deployed) error
 			if names.IsAgentBundle(known.BundleID) {
 				return d.forget(ctx, known)
 			}
-			return d.uninstall(ctx, known)
+			_, err := d.uninstall(ctx, known)
+			return err
 		}
 	}
 	return nil
@@ -80,12 +87,15 @@ func (d *Deployer) forget(ctx context.Context, release Deployed) error {
 		return err
 	}
 	defer d.dropLoaded(release)
-	return history.Forget(ctx, self.Metadata, release.Namespace, release.Name)
+	if err := history.Forget(ctx, self.Metadata, release.Namespace, release.Name); err != nil {
+		return err
+	}
+	d.trusted.drop(release.Namespace, release.Name)
+	return nil
 }
 
 // dropLoaded forgets what was read: the revisions of a release of this name begin anew.
 func (d *Deployer) dropLoaded(release Deployed) {
-	d.trusted.drop(release.Namespace, release.Name)
 	d.loaded.drop(func(key string) bool {
 		id, err := history.ParseID(key)
 		return err == nil && id.Namespace == release.Namespace && id.Name == release.Name
@@ -93,33 +103,56 @@ func (d *Deployer) dropLoaded(release Deployed) {
 }
 
 // uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays, and so does
-// what the release has not marked; hooks are run of a release only of which the agent knows otherwise than from its record.
-func (d *Deployer) uninstall(ctx context.Context, release Deployed) error {
+// what the release has not marked. Hooks are run, and the notes of the record returned, only where the agent knows the
+// record otherwise than from the cluster; on whose behalf it was deployed it knows then, too.
+func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[string]string, err error) {
 	end, err := d.turns.take(ctx, release.Namespace, release.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer end()
-	identity, err := d.recorded(ctx, release.ServiceAccount)
+	owner, revision := d.trusted.newest(release.Namespace, release.Name)
+	if revision == 0 {
+		owner = Owner{ServiceAccount: release.ServiceAccount}
+	}
+	identity, err := d.onBehalf(ctx, owner)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	records, err := history.Open(ctx, identity.Kube.CoreV1().Secrets(release.Namespace), release.Name, d.cfg.Now)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	notes, known, err := d.lastNotes(records, release, revision)
+	if err != nil {
+		return nil, err
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: release.Namespace, Name: release.Name}, debug)
 	uninstall := action.NewUninstall(configure(identity, client, records))
 	uninstall.IgnoreNotFound, uninstall.Timeout = true, cluster.HookTimeout
 	uninstall.DeletionPropagation = "background"
-	if uninstall.DisableHooks = !d.trusted.has(release.Namespace, release.Name); uninstall.DisableHooks {
+	if uninstall.DisableHooks = !known; uninstall.DisableHooks {
 		logrus.WithField("release", release.Namespace+"/"+release.Name).Warn("Hooks of this release are not run: only its record says that it is ours")
 	}
 	defer d.dropLoaded(release)
 	if _, err := uninstall.Run(release.Name); err != nil {
-		return fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))
+		return nil, fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))
 	}
-	return nil
+	d.trusted.drop(release.Namespace, release.Name)
+	return notes, nil
+}
+
+// lastNotes are the notes of the newest record of a release, if it is the newest one that the agent knows, unchanged.
+func (d *Deployer) lastNotes(records *history.Records, of Deployed, known int) (notes map[string]string, ok bool, err error) {
+	found, err := records.List(func(r *release.Release) bool { return r.Version >= known })
+	if err != nil || len(found) != 1 || found[0].Version != known {
+		return nil, false, err
+	}
+	_, same := d.trusted.knows(of.Namespace, of.Name, found[0])
+	if !same {
+		return nil, false, nil
+	}
+	return notesOf(found[0]), true, nil
 }
 
 // protected are namespaces that no bundle takes with it.

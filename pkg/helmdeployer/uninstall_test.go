@@ -56,7 +56,7 @@ func TestKeptResourcesAndTheAgentItselfAreForgotten(t *testing.T) {
 		got, err := d.Deploy(t.Context(), job)
 		require.NoError(t, err)
 		require.NoError(t, d.Uninstall(t.Context(), job.Name))
-		_, err = d.Load(t.Context(), got.ID)
+		_, err = d.Load(t.Context(), got.ID, ownerOf("app"))
 		require.ErrorIs(t, err, ErrNoRelease, "%s", job.Name)
 	}
 	assert.True(t, w.has("ConfigMap", appNamespace, "kept"))
@@ -164,7 +164,7 @@ func TestHooksAreRunOfReleasesThatTheAgentKnows(t *testing.T) {
 	for name, before := range map[string]func(d *Deployer, id string){
 		"deployed": func(*Deployer, string) {},
 		"loaded": func(d *Deployer, id string) {
-			_, err := d.Load(t.Context(), id)
+			_, err := d.Load(t.Context(), id, ownerOf("app"))
 			require.NoError(t, err)
 		},
 	} {
@@ -191,7 +191,7 @@ func TestReleasesOfOtherAgentsAreTakenOver(t *testing.T) {
 		"fleet.cattle.io/bundle-id": "app", "fleet.cattle.io/agent-namespace": agentNamespace, "fleet.cattle.io/service-account": "",
 	})
 	d := w.deployer()
-	found, err := d.Load(t.Context(), "apps/app:1")
+	found, err := d.Load(t.Context(), "apps/app:1", ownerOf("app"))
 	require.NoError(t, err)
 	require.Len(t, found.Objects, 1)
 	assert.Equal(t, appNamespace, found.Objects[0].GetNamespace())

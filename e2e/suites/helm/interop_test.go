@@ -83,7 +83,7 @@ func TestDriftOfBuiltInObjectsIsCorrected(t *testing.T) {
 			_, err = core.Services(b.namespace).Patch(ctx, "web", types.JSONPatchType, []byte(`[{"op":"remove","path":"/spec/ports/1"}]`), metav1.PatchOptions{})
 			require.NoError(t, err)
 			require.NoError(t, core.ServiceAccounts(b.namespace).Delete(ctx, "web", metav1.DeleteOptions{}))
-			got, err := b.Correct(ctx, deployed.ID, fleet.CorrectDrift{Enabled: true, Force: force})
+			got, err := b.Correct(ctx, deployed.ID, b.owner("drift"), fleet.CorrectDrift{Enabled: true, Force: force})
 			require.NoError(t, err)
 			assert.Equal(t, deployed, got)
 
@@ -113,7 +113,7 @@ func TestWhatIsAsItShouldBeIsNotWritten(t *testing.T) {
 	// The controller manager writes statuses and defaults first.
 	before := b.generations(deployed)
 	for _, force := range []bool{false, true} {
-		_, err := b.Correct(b.ctx(), deployed.ID, fleet.CorrectDrift{Enabled: true, Force: force})
+		_, err := b.Correct(b.ctx(), deployed.ID, b.owner("same"), fleet.CorrectDrift{Enabled: true, Force: force})
 		require.NoError(t, err)
 	}
 	job := b.bundle("same", many...)

@@ -79,6 +79,11 @@ func (b *bed) bundle(name string, manifests ...string) helmdeployer.Job {
 	return job
 }
 
+// owner is the owner of what bundle makes.
+func (b *bed) owner(name string) helmdeployer.Owner {
+	return helmdeployer.OwnerOf(name, b.bundle(name).Options, false)
+}
+
 func file(name, text string) content.File { return content.File{Name: name, Data: []byte(text)} }
 
 func (b *bed) deploy(job helmdeployer.Job) helmdeployer.Release {

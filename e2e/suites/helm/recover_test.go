@@ -72,7 +72,7 @@ func TestKilledAtAnyWrite(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, int32(82), live.Spec.Ports[0].Port)
 		assert.Len(t, live.Spec.Ports, 1)
-		loaded, err := b.Load(b.ctx(), got.ID)
+		loaded, err := b.Load(b.ctx(), got.ID, b.owner("killed"))
 		require.NoError(t, err)
 		assert.Equal(t, got, loaded)
 	}
@@ -119,7 +119,7 @@ func TestCorrectionsLeaveNoHistory(t *testing.T) {
 	for i := range stage.Reduced(t, "corrections:", 20, 500) {
 		_, err := maps.Patch(b.ctx(), "a", types.MergePatchType, []byte(fmt.Sprintf(`{"data":{"key":"changed-%d"}}`, i)), metav1.PatchOptions{})
 		require.NoError(t, err)
-		corrected, err := b.Correct(b.ctx(), got.ID, fleet.CorrectDrift{Enabled: true, Force: i%2 > 0, KeepFailHistory: i%3 > 0})
+		corrected, err := b.Correct(b.ctx(), got.ID, b.owner("drifting"), fleet.CorrectDrift{Enabled: true, Force: i%2 > 0, KeepFailHistory: i%3 > 0})
 		require.NoError(t, err)
 		require.Equal(t, got.ID, corrected.ID)
 		require.Equal(t, "one", b.value("a"))

@@ -43,9 +43,9 @@ type Config struct {
 // Deployer is what is asked of helmdeployer.Deployer.
 type Deployer interface {
 	Deploy(ctx context.Context, job helmdeployer.Job) (helmdeployer.Release, error)
-	Load(ctx context.Context, releaseID string) (helmdeployer.Release, error)
+	Load(ctx context.Context, releaseID string, owner helmdeployer.Owner) (helmdeployer.Release, error)
 	Recorded(ctx context.Context, releaseID string) (bool, error)
-	Correct(ctx context.Context, releaseID string, how fleet.CorrectDrift) (helmdeployer.Release, error)
+	Correct(ctx context.Context, releaseID string, owner helmdeployer.Owner, how fleet.CorrectDrift) (helmdeployer.Release, error)
 	List(ctx context.Context) ([]helmdeployer.Deployed, error)
 	Uninstall(ctx context.Context, bundleID string) error
 	Forget(ctx context.Context, bundleID string) error

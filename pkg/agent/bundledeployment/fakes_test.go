@@ -28,6 +28,8 @@ type deployer struct {
 
 	jobs        []helmdeployer.Job
 	corrections []string
+	// owners are who the corrections were for.
+	owners      []helmdeployer.Owner
 	uninstalled []string
 	forgotten   []string
 	loads       int
@@ -76,7 +78,7 @@ func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer
 	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default"}, nil
 }
 
-func (d *deployer) Load(_ context.Context, id string) (helmdeployer.Release, error) {
+func (d *deployer) Load(_ context.Context, id string, _ helmdeployer.Owner) (helmdeployer.Release, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.loads++
@@ -99,10 +101,11 @@ func (d *deployer) Recorded(_ context.Context, id string) (bool, error) {
 	return !d.unrecorded[id], nil
 }
 
-func (d *deployer) Correct(_ context.Context, id string, _ fleet.CorrectDrift) (helmdeployer.Release, error) {
+func (d *deployer) Correct(_ context.Context, id string, owner helmdeployer.Owner, _ fleet.CorrectDrift) (helmdeployer.Release, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.corrections = append(d.corrections, id)
+	d.owners = append(d.owners, owner)
 	for name, revision := range d.revisions {
 		if id == idOf(name, revision) {
 			if err := d.fails[name]; err != nil {

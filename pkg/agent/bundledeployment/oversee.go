@@ -80,7 +80,7 @@ func (p *pass) previous(ctx context.Context) []*unstructured.Unstructured {
 	if first {
 		return nil
 	}
-	release, err := p.Deployer.Load(ctx, fmt.Sprintf("%s:%d", name, revision-1))
+	release, err := p.Deployer.Load(ctx, fmt.Sprintf("%s:%d", name, revision-1), p.owner())
 	switch {
 	case errors.Is(err, helmdeployer.ErrNoRelease):
 		p.memory.about(p.bd.Name, func(n *note) { n.first = p.release.ID })
@@ -175,11 +175,12 @@ func namesOf(modified []fleet.ModifiedStatus) []string {
 	return out
 }
 
-// correct applies what is deployed once more.
+// correct applies what is deployed once more. By a record that somebody else wrote nothing is done: the bundle itself is
+// deployed again.
 func (p *pass) correct(ctx context.Context) error {
 	var release helmdeployer.Release
 	err := p.guard(ctx, stuckAfter(p.bd.Spec.Options, p.Pace), func(ctx context.Context) (err error) {
-		release, err = p.Deployer.Correct(ctx, p.release.ID, *p.bd.Spec.CorrectDrift)
+		release, err = p.Deployer.Correct(ctx, p.release.ID, p.owner(), *p.bd.Spec.CorrectDrift)
 		return err
 	})
 	p.Metrics.Corrected(err == nil)
@@ -188,6 +189,9 @@ func (p *pass) correct(ctx context.Context) error {
 		p.release, p.status.Release = &release, release.ID
 		p.log.WithField("release", release.ID).Info("Drift corrected")
 		return nil
+	case errors.Is(err, helmdeployer.ErrForeign):
+		p.log.Warnf("The release is deployed again: %v", err)
+		return p.failed(p.deploy(ctx))
 	case errors.Is(err, helmdeployer.ErrNoRelease):
 		return err // the next pass finds it missing, and deploys
 	}

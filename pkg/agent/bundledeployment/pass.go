@@ -52,7 +52,7 @@ func (p *pass) load(ctx context.Context) (missing bool, err error) {
 	if p.status.Release == "" {
 		return false, nil
 	}
-	release, err := p.Deployer.Load(ctx, p.status.Release)
+	release, err := p.Deployer.Load(ctx, p.status.Release, p.owner())
 	switch {
 	case errors.Is(err, helmdeployer.ErrNoRelease):
 		return true, nil
@@ -61,6 +61,11 @@ func (p *pass) load(ctx context.Context) (missing bool, err error) {
 	}
 	p.release = &release
 	return false, nil
+}
+
+// owner is whose the release is, and on whose behalf it is put right.
+func (p *pass) owner() helmdeployer.Owner {
+	return helmdeployer.OwnerOf(p.bd.Name, p.bd.Spec.Options, isAgent(p.bd.Name, p.session.Cluster))
 }
 
 // bringUp deploys where that is due. What went wrong is in the status then, as far as it belongs there.

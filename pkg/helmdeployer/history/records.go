@@ -46,7 +46,9 @@ type Records struct {
 	byKey   map[string]*record
 	// BeforeCreate is called before a record is created: the last moment at which nothing has been changed.
 	BeforeCreate func() error
-	lost         error
+	// Created is told of each record that was created.
+	Created func(*release.Release)
+	lost    error
 }
 
 type record struct {
@@ -154,6 +156,9 @@ func (r *Records) Create(key string, rel *release.Release) error {
 		return fmt.Errorf("creating %s: %w", key, err)
 	}
 	r.byKey[key] = &record{release: rel, labels: secret.Labels, version: created.ResourceVersion}
+	if r.Created != nil {
+		r.Created(rel)
+	}
 	return nil
 }
 
