@@ -29,7 +29,9 @@ type deployer struct {
 	jobs        []helmdeployer.Job
 	corrections []string
 	// owners are who the corrections were for.
-	owners      []helmdeployer.Owner
+	owners []helmdeployer.Owner
+	// foreign are bundles whose records somebody else wrote.
+	foreign     map[string]bool
 	uninstalled []string
 	forgotten   []string
 	loads       int
@@ -47,7 +49,7 @@ type deployer struct {
 func newDeployer() *deployer {
 	return &deployer{
 		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
-		unrecorded: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
+		unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
 
@@ -110,6 +112,9 @@ func (d *deployer) Correct(_ context.Context, id string, owner helmdeployer.Owne
 		if id == idOf(name, revision) {
 			if err := d.fails[name]; err != nil {
 				return helmdeployer.Release{}, err
+			}
+			if d.foreign[name] {
+				return helmdeployer.Release{}, helmdeployer.ErrForeign
 			}
 			d.revisions[name]++
 			d.applied(name)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rancher/fleet/pkg/agent/drift"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer"
 )
 
 func isModified(s fleet.BundleDeploymentStatus) bool { return !s.NonModified }
@@ -48,6 +49,26 @@ func TestDriftIsCorrectedAndNotWithoutEnd(t *testing.T) {
 	}
 	w.never("corrected again at once", func() bool { return w.deployer.corrected() > 1 })
 	assert.Len(t, w.deployer.jobsOf("app"), 1)
+}
+
+// A record that somebody else wrote is not applied: the bundle is. Whose release it is comes from the hub alone.
+func TestAForeignRecordHasTheBundleDeployedAgain(t *testing.T) {
+	w := start(t)
+	w.deployer.with(func() { w.deployer.foreign["app"] = true })
+	w.put("app", correcting, func(bd *fleet.BundleDeployment) {
+		bd.Spec.Options.ServiceAccount, bd.Spec.Options.TargetNamespace = "tenant", "apps"
+	})
+	w.isDeployed("app")
+	w.deployer.with(func() {
+		w.deployer.applied = func(name string) { w.monitor.quietly(name, drift.Result{Ready: true, NonModified: true}) }
+	})
+	w.monitor.find("app", modified())
+	w.becomes("app", "is deployed again", func(s fleet.BundleDeploymentStatus) bool { return s.Release == idOf("app", 2) && s.NonModified })
+	w.deployer.with(func() {
+		assert.Equal(t, []helmdeployer.Owner{{
+			BundleID: "app", Namespace: "apps", Name: "app", Target: "apps", ServiceAccount: "tenant",
+		}}, w.deployer.owners)
+	})
 }
 
 // A change in the moment after a correction or a deployment, of which no watch tells any more, is put right too, and so is
