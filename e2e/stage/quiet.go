@@ -9,8 +9,8 @@ import (
 )
 
 // calm is how long nothing has to come for what was begun to be taken as done: the hub gathers news of a cluster that joins
-// or whose bundles are under way for up to eight seconds.
-const calm = 9 * time.Second
+// or whose bundles are under way for up to six seconds.
+const calm = 8 * time.Second
 
 // AwaitQuiet waits until what was begun is done: until for that long no request came that keep keeps, or any at all. It goes
 // before an observation window, which is to show that nothing comes of itself.

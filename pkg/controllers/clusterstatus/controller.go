@@ -26,7 +26,7 @@ const (
 	// one write, and other controllers write into the same status while a cluster joins.
 	gather = time.Second
 	// joining is how long of a cluster whose agent has not reported yet; its other conditions say what it waits for.
-	joining = 8 * time.Second
+	joining = 6 * time.Second
 	// arriving is how long of one whose agent has just reported: its first bundle is on the way.
 	arriving = 3 * time.Second
 	// pause is how long a cluster whose bundles are under way rests between two writes.
