@@ -21,7 +21,8 @@ type Verdict struct {
 }
 
 // Removal is a deployment that is no longer wanted. The proof rests on caches: before it is removed, its Bundle and its
-// Cluster are read live, for which Same says whether the proof still holds, and the absent groups are.
+// Cluster are read live, for which Same says whether the proof still holds, and with the groups, mappings and labels of
+// namespaces that the API server has it is made anew.
 type Removal struct {
 	Deployment *fleet.BundleDeployment
 	// Cluster is the cluster as the proof saw it.

@@ -11,8 +11,8 @@ import (
 	"github.com/rancher/fleet/pkg/target"
 )
 
-// prune removes the deployments that are provably no longer wanted. The proof was made from caches: Bundle and Cluster are
-// read live before.
+// prune removes the deployments that are provably no longer wanted. The proof was made from caches: before it counts, it is
+// made once more from what the API server says.
 func (h *handler) prune(in *input) error {
 	verdict := target.Unwanted(in.facts, in.targets, in.refusals, in.existing, in.outside)
 	var due []target.Removal
@@ -32,7 +32,11 @@ func (h *handler) prune(in *input) error {
 		!sameLabels(live.Labels, in.bundle.Labels) {
 		return nil // its event goes on with it
 	}
-	return h.each(len(due), func(i int) error { return h.remove(due[i]) })
+	now, err := h.observeLive(in, due)
+	if err != nil {
+		return err
+	}
+	return h.each(len(due), func(i int) error { return h.remove(in, now, due[i]) })
 }
 
 func sameLabels(a, b map[string]string) bool {
@@ -47,7 +51,7 @@ func sameLabels(a, b map[string]string) bool {
 	return true
 }
 
-func (h *handler) remove(r target.Removal) error {
+func (h *handler) remove(in *input, now *current, r target.Removal) error {
 	live, err := found(h.Clusters.Get(r.Cluster.Namespace, r.Cluster.Name, metav1.GetOptions{}))
 	if err != nil {
 		return fmt.Errorf("reading cluster %s/%s: %w", r.Cluster.Namespace, r.Cluster.Name, err)
@@ -59,14 +63,8 @@ func (h *handler) remove(r target.Removal) error {
 	if owner := h.clusterOf(r.Deployment); owner == nil || owner.UID != r.Cluster.UID {
 		return nil
 	}
-	for _, group := range r.AbsentGroups {
-		live, err := found(h.Groups.Get(group.Namespace, group.Name, metav1.GetOptions{}))
-		if err != nil {
-			return fmt.Errorf("reading cluster group %s: %w", group, err)
-		}
-		if live != nil {
-			return nil // its event goes on with it
-		}
+	if !now.isUnwanted(in, live, r.Deployment) {
+		return nil // the event of what the cache lacks goes on with it
 	}
 	return h.deleteDeployment(r.Deployment)
 }

@@ -114,6 +114,62 @@ func TestNothingIsRemovedThatTheAPIServerStillWants(t *testing.T) {
 	}
 }
 
+// That there is no such group, mapping or label is what a cache says too that is behind.
+func TestNothingIsRemovedForWhatTheCacheLacks(t *testing.T) {
+	blue := map[string]string{"team": "blue"}
+	place := names.ClusterNamespace("other", "far")
+	setUp := func() *world {
+		w := newWorld(t)
+		w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Labels: blue}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: place, Annotations: map[string]string{names.ClusterNamespaceAnnotation: "other", names.ClusterAnnotation: "far"},
+		}})
+		w.clusters.Add(&fleet.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "far", UID: "far", Labels: prod}, Status: fleet.ClusterStatus{Namespace: place},
+		})
+		w.groups.Add(&fleet.ClusterGroup{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "other", Name: "all", Labels: blue},
+			Spec:       fleet.ClusterGroupSpec{Selector: &metav1.LabelSelector{MatchLabels: prod}},
+		})
+		w.mappings.Add(&fleet.BundleNamespaceMapping{
+			ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: "m"}, BundleSelector: &metav1.LabelSelector{},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: blue},
+		})
+		w.bundles.Add(newBundle(func(b *fleet.Bundle) {
+			b.Spec.Targets = []fleet.BundleTarget{{ClusterGroupSelector: &metav1.LabelSelector{MatchLabels: blue}}}
+		}))
+		w.mustLook()
+		require.NotNil(t, w.deployments.Live(place, app))
+		return w
+	}
+	for name, test := range map[string]struct{ lag, gone func(w *world) }{
+		"a group": {
+			lag:  func(w *world) { w.groups.Hide("other", "all") },
+			gone: func(w *world) { w.groups.Remove("other", "all") },
+		},
+		"a mapping": {
+			lag:  func(w *world) { w.mappings.Hide(workspace, "m") },
+			gone: func(w *world) { w.mappings.Remove(workspace, "m") },
+		},
+		"a namespace's label": {
+			lag: func(w *world) {
+				w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+				w.namespaces.Lag = true
+				w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other", Labels: blue}})
+			},
+			gone: func(w *world) { w.namespaces.Add(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}}) },
+		},
+	} {
+		w := setUp()
+		test.lag(w)
+		w.mustLook()
+		assert.NotNil(t, w.deployments.Live(place, app), "%s that the cache lacks", name)
+		w = setUp()
+		test.gone(w)
+		w.mustLook()
+		assert.Nil(t, w.deployments.Live(place, app), "%s that is gone", name)
+	}
+}
+
 func TestALeavingOrRevokedClusterIsLeftAlone(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Cluster){
 		"leaving": func(c *fleet.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: now}; c.Finalizers = []string{"x"} },
