@@ -64,6 +64,8 @@ type handler struct {
 	sizes sync.Map
 	// reported is when the status of each bundle was written last.
 	reported sync.Map
+	// missing is since when a bundle is gone that left something behind, kept what was found to stay of it.
+	missing, kept sync.Map
 	// behind is how long a bundle waits if something of it is not as the cache has it once more.
 	behind sync.Map
 }
@@ -98,6 +100,7 @@ func (h *handler) onChange(key string, bundle *fleet.Bundle) (*fleet.Bundle, err
 		}
 		return bundle, nil
 	}
+	h.seen(key)
 	if !slices.Contains(bundle.Finalizers, names.BundleFinalizer) {
 		updated := bundle.DeepCopy()
 		updated.Finalizers = append(updated.Finalizers, names.BundleFinalizer)

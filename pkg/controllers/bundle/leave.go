@@ -102,8 +102,15 @@ func (h *handler) bury(key string) error {
 	h.reported.Delete(key)
 	h.behind.Delete(key)
 	existing, err := h.existing(namespace, name)
-	if err != nil || len(existing) == 0 {
+	if err != nil {
 		return err
+	}
+	if len(existing) == 0 {
+		h.seen(key)
+		return nil
+	}
+	if h.isKept(key) || h.mayComeBack(namespace, name) {
+		return nil
 	}
 	live, err := found(h.Bundles.Get(namespace, name, metav1.GetOptions{}))
 	if err != nil {
@@ -116,4 +123,23 @@ func (h *handler) bury(key string) error {
 		return err
 	}
 	return nil
+}
+
+// mayComeBack says whether a bundle is not missing for long enough yet, and has it looked at again when it is.
+func (h *handler) mayComeBack(namespace, name string) bool {
+	now := h.Clock.Now()
+	known, _ := h.missing.LoadOrStore(namespace+"/"+name, now)
+	since, ok := known.(time.Time)
+	left := missingFor - now.Sub(since)
+	if !ok || left <= 0 {
+		return false
+	}
+	h.Bundles.EnqueueAfter(namespace, name, left)
+	return true
+}
+
+// seen notes that nothing is known to be left behind of a bundle that is gone.
+func (h *handler) seen(key string) {
+	h.missing.Delete(key)
+	h.kept.Delete(key)
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/sirupsen/logrus"
+	logrustest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +17,21 @@ import (
 )
 
 func deleting(b *fleet.Bundle) { b.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// lookMissing has the handler look at a bundle that the cache does not have; bury has it do so again when the bundle is
+// missing for long.
+func (w *world) lookMissing() {
+	w.t.Helper()
+	_, err := w.h.onChange(workspace+"/"+app, nil)
+	require.NoError(w.t, err)
+}
+
+func (w *world) bury() {
+	w.t.Helper()
+	w.lookMissing()
+	w.clock.SetTime(w.clock.Now().Add(missingFor))
+	w.lookMissing()
+}
 
 func TestADeletedBundleGoesWhenItsDeploymentsAreGone(t *testing.T) {
 	w := newWorld(t)
@@ -66,13 +84,11 @@ func TestWhatABundleLeftBehindIsRemoved(t *testing.T) {
 	w.bundles.Add(newBundle())
 	w.mustLook()
 
-	_, err := w.h.onChange(workspace+"/"+app, nil) // the cache lacks it, and the API server has it
-	require.NoError(t, err)
+	w.bury() // the cache lacks it, and the API server has it
 	assert.NotNil(t, w.deployment("a"))
 
 	w.bundles.Remove(workspace, app)
-	_, err = w.h.onChange(workspace+"/"+app, nil)
-	require.NoError(t, err)
+	w.bury()
 	assert.Nil(t, w.deployment("a"))
 }
 
@@ -99,8 +115,7 @@ func TestWhatABundleDeployedStaysWhereMoreThanTheBundleGoes(t *testing.T) {
 			assert.Empty(t, w.bundles.Live(workspace, app).Finalizers, "and the Bundle itself is held up by nothing")
 
 			w.bundles.Remove(workspace, app)
-			_, err := w.h.onChange(workspace+"/"+app, nil)
-			require.NoError(t, err)
+			w.bury()
 			assert.NotNil(t, w.deployment("a"))
 		})
 	}
@@ -120,8 +135,7 @@ func TestABundleThatNobodySawGoTellsNothingOfWhatIsOlderThanItsKind(t *testing.T
 			w.mustLook()
 			renew(w)
 			w.bundles.Remove(workspace, app)
-			_, err := w.h.onChange(workspace+"/"+app, nil)
-			require.NoError(t, err)
+			w.bury()
 			assert.NotNil(t, w.deployment("a"))
 
 			w.bundles.Add(newBundle(deleting))
@@ -141,4 +155,66 @@ func TestNothingIsRemovedWhileNobodyKnowsWhetherTheKindStays(t *testing.T) {
 	require.ErrorContains(t, w.look(), "forbidden")
 	assert.NotNil(t, w.deployment("a"))
 	assert.NotEmpty(t, w.bundles.Live(workspace, app).Finalizers)
+}
+
+// A backup may bring the deployments back before their bundles.
+func TestABundleThatNobodySawGoMayComeBack(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.bundles.Add(newBundle())
+	w.mustLook()
+	w.h = newHandler(w.h.Deps)
+	w.bundles.Remove(workspace, app)
+	w.bundles.ForgetTimers()
+	w.takeCalls()
+	w.lookMissing()
+	after, ok := w.bundles.After(workspace, app)
+	require.True(t, ok)
+	assert.Equal(t, missingFor, after)
+	w.clock.SetTime(now.Add(missingFor - time.Second))
+	w.lookMissing()
+	assert.NotNil(t, w.deployment("a"))
+	assert.Empty(t, w.takeCalls(), "a report of an agent meanwhile costs nothing")
+
+	w.bundles.Add(newBundle())
+	w.mustLook()
+	w.bundles.Remove(workspace, app)
+	w.clock.SetTime(now.Add(missingFor + time.Second))
+	w.lookMissing()
+	assert.NotNil(t, w.deployment("a"), "it was back: the time begins anew")
+	w.clock.SetTime(now.Add(2*missingFor + time.Second))
+	w.lookMissing()
+	assert.Nil(t, w.deployment("a"))
+}
+
+func TestThatSomethingStaysIsToldOnceAndNotAskedAgainAtEachReport(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.bundles.Add(newBundle())
+	w.mustLook()
+	w.definition.UID, w.definition.CreationTimestamp = "first", metav1.NewTime(now)
+	w.bundles.Remove(workspace, app)
+	log := logrustest.NewGlobal()
+	t.Cleanup(func() { logrus.StandardLogger().ReplaceHooks(logrus.LevelHooks{}) })
+	w.bury()
+	require.Len(t, log.AllEntries(), 1)
+	asked := 0
+	definition := w.h.Definition
+	w.h.Definition = func(ctx context.Context) (*metav1.PartialObjectMetadata, error) { asked++; return definition(ctx) }
+	w.takeCalls()
+	for range 5 {
+		w.lookMissing()
+	}
+	assert.Zero(t, asked)
+	assert.Empty(t, w.takeCalls())
+
+	w.clock.SetTime(w.clock.Now().Add(keptFor))
+	w.lookMissing()
+	assert.Equal(t, 1, asked)
+	assert.Len(t, log.AllEntries(), 1, "it is the same")
+	w.definition.UID = "second"
+	w.clock.SetTime(w.clock.Now().Add(keptFor))
+	w.lookMissing()
+	assert.Len(t, log.AllEntries(), 2)
+	assert.NotNil(t, w.deployment("a"))
 }
