@@ -19,8 +19,6 @@ import (
 
 const revision = "deployment.kubernetes.io/revision"
 
-var bundleDeployments = fleet.SchemeGroupVersion.WithResource("bundledeployments")
-
 // cluster is one Cluster of the hub with its agent.
 type cluster struct {
 	*bed
