@@ -25,11 +25,17 @@ func (d *Deployer) Correct(ctx context.Context, releaseID string, owner Owner, h
 	if id.Namespace != owner.Namespace || id.Name != owner.Name {
 		return Release{}, fmt.Errorf("release %s: the bundle's is %s/%s: %w", id, owner.Namespace, owner.Name, ErrForeign)
 	}
-	return d.correct(ctx, owner, how, func(records *history.Records) (*release.Release, error) { return currentRevision(records, id) })
+	return d.correct(ctx, owner, how, correction{pick: func(records *history.Records) (*release.Release, error) { return currentRevision(records, id) }})
+}
+
+// correction is which revision is applied again, and the manifest of another release that has changed its objects since.
+type correction struct {
+	pick func(*history.Records) (*release.Release, error)
+	over string
 }
 
 // correct applies a revision again. Whose release it is decides on whose behalf it is read and written.
-func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDrift, pick func(*history.Records) (*release.Release, error)) (Release, error) {
+func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDrift, what correction) (Release, error) {
 	end, err := d.turns.take(ctx, owner.Namespace, owner.Name)
 	if err != nil {
 		return Release{}, err
@@ -44,7 +50,7 @@ func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDr
 		return Release{}, err
 	}
 	records.Created = func(made *release.Release) { d.trusted.add(owner, made) }
-	current, err := pick(records)
+	current, err := what.pick(records)
 	if err != nil {
 		return Release{}, err
 	}
@@ -52,6 +58,9 @@ func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDr
 		return Release{}, err
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: owner.Namespace, Name: owner.Name, Force: owner.Target}, debug)
+	if client.Strays, err = strays(client, what.over); err != nil {
+		return Release{}, err
+	}
 	if err := reapply(client, current, how.Force); err != nil {
 		err = fmt.Errorf("correcting release %s/%s:%d: %w", owner.Namespace, owner.Name, current.Version, err)
 		if how.KeepFailHistory && ctx.Err() == nil {

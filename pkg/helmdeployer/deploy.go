@@ -97,7 +97,11 @@ func (op *operation) prepare() (err error) {
 	if err := op.openRecords(); err != nil {
 		return err
 	}
-	return op.findOthers()
+	if err := op.findOthers(); err != nil {
+		return err
+	}
+	op.strayOthers()
+	return nil
 }
 
 func (op *operation) actor() (*cluster.Identity, error) {

@@ -15,6 +15,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/helmdeployer/cluster"
 	"github.com/rancher/fleet/pkg/helmdeployer/history"
+	"github.com/rancher/fleet/pkg/helmdeployer/render"
 )
 
 // errHalfway says that what a failed deployment changed could not be put back, which is tried again.
@@ -103,6 +104,10 @@ func (op *operation) takeBack(failure error) error {
 	if !op.takesBack {
 		return failure
 	}
+	last, err := op.config.Releases.Last(op.name)
+	if err != nil {
+		return errors.Join(failure, errHalfway, err)
+	}
 	var errs []error
 	for _, other := range op.others {
 		owner, revision := op.d.trusted.newest(other.Namespace, other.Name)
@@ -110,7 +115,7 @@ func (op *operation) takeBack(failure error) error {
 			owner = op.owner
 			owner.Namespace, owner.Name, owner.Target = other.Namespace, other.Name, ""
 		}
-		_, err := op.d.correct(op.ctx, owner, fleet.CorrectDrift{}, newestDeployed)
+		_, err := op.d.correct(op.ctx, owner, fleet.CorrectDrift{}, correction{pick: newestDeployed, over: last.Manifest})
 		switch {
 		case err == nil:
 		case errors.Is(err, driver.ErrReleaseNotFound): // it never was there as a whole
@@ -124,6 +129,37 @@ func (op *operation) takeBack(failure error) error {
 		return errors.Join(failure, fmt.Errorf("release %s, which the bundle had before: %w: %w", op.name, errHalfway, err))
 	}
 	return fmt.Errorf("release %s failed, and has been rolled back due to atomic being set, to what the bundle had before: %w", op.name, failure)
+}
+
+// strayOthers has what the other releases set in objects that are taken over go, where this one does not want it: a port
+// stands beside no other. What of it cannot be read stays.
+func (op *operation) strayOthers() {
+	for _, other := range op.others {
+		records, err := history.Open(op.ctx, op.identity.Kube.CoreV1().Secrets(other.Namespace), other.Name, op.d.cfg.Now)
+		if err != nil {
+			debug("release %s/%s cannot be read: %v", other.Namespace, other.Name, err)
+			continue
+		}
+		found, err := newestDeployed(records)
+		if err != nil {
+			continue
+		}
+		infos, err := strays(op.client, found.Manifest)
+		if err != nil {
+			debug("the objects of release %s/%s are not known: %v", other.Namespace, other.Name, err)
+			continue
+		}
+		op.client.Strays = append(infos, op.client.Strays...)
+	}
+}
+
+// strays are the objects of a manifest, those whose kinds are served.
+func strays(client *cluster.Client, manifest string) (kube.ResourceList, error) {
+	objects, err := render.Decode([]byte(manifest))
+	if err != nil {
+		return nil, err
+	}
+	return client.Infos(objects, true)
 }
 
 // newestDeployed is the revision that was applied well.

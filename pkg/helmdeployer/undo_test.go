@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/helmdeployer/history"
@@ -37,11 +39,19 @@ func named(release string, manifests ...string) Job {
 func TestAFailedNewNameLeavesWhatRuns(t *testing.T) {
 	w := newWorld(t)
 	d := w.deployer()
-	first, err := d.Deploy(t.Context(), named("old", configMap("a", "one"), configMap("gone", "one")))
+	service := func(port string) string {
+		return "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {clusterIP: None, ports: [{port: " + port + "}]}\n"
+	}
+	ports := func() string {
+		found, _, err := unstructured.NestedSlice(w.Object("Service", appNamespace, "s").Object, "spec", "ports")
+		require.NoError(t, err)
+		return fmt.Sprint(found)
+	}
+	first, err := d.Deploy(t.Context(), named("old", service("80"), configMap("a", "one"), configMap("gone", "one")))
 	require.NoError(t, err)
 	running := w.Object("ConfigMap", appNamespace, "a").GetUID()
 	w.refuses()
-	job := named("new", configMap("a", "two"), configMap("fresh", "two"), widget)
+	job := named("new", service("81"), configMap("a", "two"), configMap("fresh", "two"), widget)
 	job.Release = first.ID
 	for range 2 {
 		_, err = d.Deploy(t.Context(), job)
@@ -55,6 +65,7 @@ func TestAFailedNewNameLeavesWhatRuns(t *testing.T) {
 		assert.True(t, w.has("ConfigMap", appNamespace, "gone"))
 		assert.False(t, w.has("ConfigMap", appNamespace, "fresh"))
 		assert.Equal(t, []string{"1 deployed"}, w.states(appNamespace, "old"))
+		assert.Equal(t, "[map[port:80]]", ports())
 		job.Release = ""
 	}
 	w.breaks(nil)
@@ -67,6 +78,7 @@ func TestAFailedNewNameLeavesWhatRuns(t *testing.T) {
 	assert.True(t, w.has("Widget", appNamespace, "w"))
 	assert.False(t, w.has("ConfigMap", appNamespace, "gone"))
 	assert.Empty(t, w.states(appNamespace, "old"))
+	assert.Equal(t, "[map[port:81]]", ports())
 }
 
 // What could not be put back is tried again.
