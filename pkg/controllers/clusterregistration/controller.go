@@ -74,6 +74,7 @@ type handler struct {
 	turns *kube.Turns
 	// refusals are the Clusters that the API server did not take.
 	refusals *refusals
+	births   births
 	// grants are the accounts and their rights in their clusters' namespaces, reports the right to report in a status.
 	grants, reports set
 	ctx             context.Context
@@ -112,6 +113,7 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 	place := relatedresource.FromString(key)
 	if r == nil {
 		h.refusals.forget(key)
+		h.births.forget(key)
 		h.turns.Forget(place.Namespace, place.Name)
 		return nil, h.afterDeletion(place)
 	}
@@ -119,6 +121,7 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 		return r, nil // it is called
 	}
 	defer h.turns.Leave(place.Namespace)
+	h.births.note(r)
 	if h.recent.IsBehind(r) {
 		h.Registrations.EnqueueAfter(r.Namespace, r.Name, kube.RecentLife)
 		return r, nil
@@ -268,7 +271,7 @@ func (h *handler) settle(in input, d decision) error {
 		return fmt.Errorf("listing registrations: %w", err)
 	}
 	for _, other := range others {
-		if other.UID == r.UID || !older(other, r) || other.Status.ClusterName != "" && other.Status.ClusterName != d.cluster.Name {
+		if other.UID == r.UID || !h.births.older(other, r) || other.Status.ClusterName != "" && other.Status.ClusterName != d.cluster.Name {
 			continue
 		}
 		if err := kube.Deleted(h.Registrations.Delete(other.Namespace, other.Name, kube.ByUID(other.UID))); err != nil {
@@ -276,13 +279,4 @@ func (h *handler) settle(in input, d decision) error {
 		}
 	}
 	return h.report(in, d, nil)
-}
-
-// older says whether a was made before b, which is in use. Times have whole seconds; of two requests of one second the
-// one that nobody uses is over. Should its agent still wait for it, it asks again.
-func older(a, b *fleet.ClusterRegistration) bool {
-	if !a.CreationTimestamp.Equal(&b.CreationTimestamp) {
-		return a.CreationTimestamp.Before(&b.CreationTimestamp)
-	}
-	return !isUsed(a) || a.Name < b.Name
 }

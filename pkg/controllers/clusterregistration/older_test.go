@@ -1,60 +1,79 @@
 package clusterregistration
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-// What was granted to a request that nobody came to use would else be good until its token ends, whenever the names
-// happen to sort that way.
-func TestOfTwoRequestsOfOneSecondTheOneInUseStays(t *testing.T) {
+// Times have whole seconds. What is taken from the wrong one of two requests cuts a working agent off.
+func TestOnlyARequestThatIsOlderForCertainGoes(t *testing.T) {
 	at := func(r *fleet.ClusterRegistration, second int) *fleet.ClusterRegistration {
 		r.CreationTimestamp = metav1.NewTime(now.Add(time.Duration(second) * time.Second))
 		return r
 	}
-	inUse := func(r *fleet.ClusterRegistration) *fleet.ClusterRegistration { used(r); return r }
+	inUse := func(r *fleet.ClusterRegistration, second int) *fleet.ClusterRegistration {
+		record := fleet.CredentialRecord{}
+		registration.MarkUsed(&r.Status, record, now.Add(time.Duration(second)*time.Second))
+		return r
+	}
+	a, b := func() *fleet.ClusterRegistration { return request(named("request-a")) }, func() *fleet.ClusterRegistration { return request(named("request-b")) }
 	for name, test := range map[string]struct {
 		other, used *fleet.ClusterRegistration
 		goes        bool
 	}{
-		"an earlier one":                             {at(request(named("request-b")), 0), inUse(at(request(named("request-a")), 1)), true},
-		"an earlier one that was used":               {at(inUse(request(named("request-b"))), 0), inUse(at(request(named("request-a")), 1)), true},
-		"a later one":                                {at(request(named("request-a")), 1), inUse(at(request(named("request-b")), 0)), false},
-		"one of the same second that sorts first":    {request(named("request-a")), inUse(request(named("request-b"))), true},
-		"one of the same second that sorts last":     {request(named("request-b")), inUse(request(named("request-a"))), true},
-		"one of the same second in use, sorts first": {inUse(request(named("request-a"))), inUse(request(named("request-b"))), true},
-		"one of the same second in use, sorts last":  {inUse(request(named("request-b"))), inUse(request(named("request-a"))), false},
+		"an earlier one":                            {at(b(), 0), inUse(at(a(), 1), 2), true},
+		"an earlier one that was used":              {inUse(at(b(), 0), 1), inUse(at(a(), 1), 2), true},
+		"a later one":                               {at(a(), 1), inUse(at(b(), 0), 2), false},
+		"one of the same second, sorts first":       {a(), inUse(b(), 1), false},
+		"one of the same second, sorts last":        {b(), inUse(a(), 1), false},
+		"one of the same second that was used":      {inUse(b(), 1), inUse(a(), 2), true},
+		"one of the same second, used since":        {inUse(a(), 2), inUse(b(), 1), false},
+		"one of which nothing tells, sorts first":   {inUse(a(), 1), inUse(b(), 1), true},
+		"one of which nothing tells, sorts last":    {inUse(b(), 1), inUse(a(), 1), false},
+		"one whose use began before the other came": {inUse(a(), 0), inUse(b(), 1), true},
 	} {
-		assert.Equal(t, test.goes, older(test.other, test.used), name)
+		assert.Equal(t, test.goes, new(births).older(test.other, test.used), name)
 	}
 }
 
-// The same by the handler: whichever name the one in use has, the other goes.
-func TestTheOtherRequestOfTheSameSecondGoesWhateverItsName(t *testing.T) {
-	for _, other := range []string{"request-0", "request-2"} {
-		t.Run(other, func(t *testing.T) {
-			h := joining(t)
-			second := request(named(other))
-			second.Spec.ClientRandom = "another random"
-			h.registrations.Add(second)
-			require.NoError(t, h.look(t, "request-1"))
-			r := h.live("request-1")
-			require.True(t, r.CreationTimestamp.Equal(&second.CreationTimestamp))
-			registration.MarkUsed(&r.Status, r.Status.Credentials[0], now)
-			_, err := h.registrations.UpdateStatus(r)
-			require.NoError(t, err)
-
-			require.NoError(t, h.look(t, "request-1"))
-
-			assert.Nil(t, h.live(other))
-			assert.NotNil(t, h.live("request-1"))
+// An agent that registers again within the second, as one whose account was just deleted does.
+func TestOfTwoRequestsOfOneSecondTheOneSeenFirstIsOlder(t *testing.T) {
+	for _, names := range [][2]string{{"request-1", "request-2"}, {"request-2", "request-1"}} {
+		t.Run(names[0]+" first", func(t *testing.T) {
+			h := newHub(t)
+			h.clusters.Add(cluster())
+			h.namespaces.Add(placeOf(edgeUID))
+			h.tokens.Add(token())
+			h.accounts.Add(importAccount(token()))
+			for i, name := range names {
+				r := request(named(name), func(r *fleet.ClusterRegistration) {
+					r.UID, r.Spec.ClientRandom = types.UID(fmt.Sprint("uid-", i)), "random-"+name
+				})
+				h.registrations.Add(r)
+				require.NoError(t, h.look(t, name))
+			}
+			first, second := names[0], names[1]
+			use := func(name string) {
+				r := h.live(name)
+				registration.MarkUsed(&r.Status, r.Status.Credentials[0], now)
+				_, err := h.registrations.UpdateStatus(r)
+				require.NoError(t, err)
+				require.NoError(t, h.look(t, name))
+			}
+			use(first)
+			require.NotNil(t, h.live(second), "its agent is about to use it")
+			use(second)
+			assert.Nil(t, h.live(first))
+			assert.NotNil(t, h.live(second))
 		})
 	}
 }
