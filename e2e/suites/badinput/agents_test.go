@@ -160,7 +160,7 @@ func (a *agent) said(t *testing.T, from int, parts ...string) {
 // quietSince says that the agent has called the hub for no more than it may, heartbeats apart.
 func (a *agent) quietSince(t *testing.T, seen *watched, r agentRow) {
 	t.Helper()
-	calls := seen.of("fleet-agent", func(r shim.Request) bool { return r.Namespace == a.workspace || r.Namespace == elsewhere })
+	calls := seen.of("fleet-agent", func(r shim.Request) bool { return r.Namespace == a.workspace || r.Namespace == a.elsewhere() })
 	// A report may have been under way when the credential was taken from the agent.
 	require.LessOrEqual(t, len(calls), r.calls+1, "%s: calls of the hub\n%s", r.name, strings.Join(calls, "\n"))
 }
@@ -173,8 +173,11 @@ func (a *agent) ownCalls(t *testing.T) count.Counts {
 	return counts.Where(count.ByUser("system:serviceaccount:"+a.agents+":"+names.AgentAccount)).Without(count.Leases, count.Events)
 }
 
-// elsewhere is a workspace that does not exist.
-const elsewhere = "no-such-workspace"
+// noSuch begins the names of workspaces that do not exist.
+const noSuch = "no-such-"
+
+// elsewhere is a workspace that does not exist, and that no other agent names: tests run side by side.
+func (a *agent) elsewhere() string { return noSuch + a.workspace }
 
 // run goes through the rows: bad input, what the agent says, good input, registered.
 func (a *agent) run(t *testing.T, rows []agentRow) {

@@ -63,8 +63,8 @@ func malformedRows() []agentRow {
 		{name: "a token that nobody gave", calls: 3, says: []string{"401", names.AgentBootstrapSecret, "reason=BootstrapTokenRefused"}, spoil: func(t *testing.T, a *agent) {
 			a.secret(t, names.AgentBootstrapSecret, a.bootstrap(set("token", "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJub2JvZHkifQ.c2ln")))
 		}},
-		{name: "a workspace that does not exist", calls: 7, says: []string{elsewhere, "forbidden", "reason=RegistrationFailed"}, spoil: func(t *testing.T, a *agent) {
-			a.secret(t, names.AgentBootstrapSecret, a.bootstrap(set("clusterNamespace", elsewhere)))
+		{name: "a workspace that does not exist", calls: 7, says: []string{noSuch, "forbidden", "reason=RegistrationFailed"}, spoil: func(t *testing.T, a *agent) {
+			a.secret(t, names.AgentBootstrapSecret, a.bootstrap(set("clusterNamespace", a.elsewhere())))
 		}},
 	}
 }
