@@ -100,7 +100,7 @@ func differsByKey(want, have []any, key string, element shape) (patch any, diffe
 	for _, value := range want {
 		fields, ok := value.(map[string]any)
 		if !ok {
-			return want, true
+			return want, differsInOrder(want, have, element) // what has no fields has no name
 		}
 		best, found := -1, map[string]any(nil)
 		for i := range have {

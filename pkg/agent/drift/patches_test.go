@@ -79,6 +79,8 @@ func FuzzComparePatches(f *testing.F) {
 	f.Add(`{"spec":{"containers":[1,null,{}]},"metadata":{"labels":{"a":1}}}`, "/spec/containers/-1", "add", "/spec/containers/-", `[`, "[")
 	f.Add(`{"data":{"a":"b"},"status":{"conditions":"x"}}`, "~", "test", "//", ``, "")
 	f.Add(`{"metadata":[],"spec":null,"status":{"conditions":[1,{"type":1}]}}`, "/metadata/0", "remove", "/0/0", `null`, "(")
+	f.Add(`{"sTAtus":{"Conditions":[0]}}`, "0", "0", "0", "0", "0")
+	f.Add(`{"spec":{"template":{"spec":{"containers":[1,"a"]}},"ports":[[1]]}}`, "0", "0", "0", "0", "0")
 	f.Fuzz(func(t *testing.T, document, pointer, op, path, value, name string) {
 		var content map[string]any
 		if json.Unmarshal([]byte(document), &content) != nil || content == nil {
