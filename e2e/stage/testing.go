@@ -22,13 +22,22 @@ const (
 func (s *Stage) EndWithTest(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
-		if t.Failed() {
-			for _, p := range s.Processes() {
-				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(tailLines))
-			}
-		}
 		if err := s.StopProcesses(stopGrace); err != nil {
 			t.Errorf("%v", err)
+		}
+	})
+	s.ExplainFailure(t) // cleanups run the other way round: before the processes end
+}
+
+// ExplainFailure shows the end of each log if a test has failed.
+func (s *Stage) ExplainFailure(t testing.TB) {
+	t.Helper()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			return
+		}
+		for _, p := range s.Processes() {
+			t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(tailLines))
 		}
 	})
 }

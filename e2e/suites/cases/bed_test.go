@@ -30,12 +30,13 @@ var (
 	places    atomic.Int32
 )
 
-// shared is the bed that tests have in common which disturb nobody: each keeps to a workspace of its own.
+// shared is the bed that tests have in common which disturb nobody: each keeps to a workspace of its own. The hub does not
+// register itself: nobody runs its agent here, and it would bring that back now and then while others count.
 func shared(t *testing.T) *bed {
 	t.Helper()
 	b := sharedBed.Of(t, func() *bed {
 		s, edge := stage.HubAndEdge(t)
-		return newBed(t, s, edge, nil)
+		return newBed(t, s, edge, map[string]any{"bootstrap": map[string]any{"enabled": false, "namespace": ""}})
 	})
 	if !b.controller.Running() {
 		b.restartController(t)

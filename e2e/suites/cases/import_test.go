@@ -24,28 +24,19 @@ func (b *bed) imported(t *testing.T, p place, name, reason string) *fleet.Cluste
 	return cluster
 }
 
-// windows is how many are observed at most: clusters of other tests, whose agents are gone, share the hub, and it brings such
-// agents back now and then.
-const windows = 3
-
 // quiet observes that a cluster of the lab gets no write of the hub's for a while, once what was begun is done: an
-// observation window in which nothing comes. What never ends comes in each of them.
+// observation window.
 func quiet(t *testing.T, cluster *stage.Cluster, what string, and ...func(count.Key) bool) {
 	t.Helper()
 	counted := append([]func(count.Key) bool{count.By("fleet-controller"), func(k count.Key) bool { return !count.Leases(k) }}, and...)
-	var seen count.Counts
-	for range windows {
-		stage.AwaitQuiet(t, patience, cluster, counted...)
-		before, err := cluster.Requests()
-		require.NoError(t, err)
-		time.Sleep(window) // the window in which nothing may happen
-		after, err := cluster.Requests()
-		require.NoError(t, err)
-		if seen = after.Sub(before).Where(counted...); seen.Total() == 0 {
-			return
-		}
-	}
-	require.Zero(t, seen.Total(), "%s: in each of %d windows something came, within %s of the last\n%s", what, windows, window, seen)
+	stage.AwaitQuiet(t, patience, cluster, counted...)
+	before, err := cluster.Requests()
+	require.NoError(t, err)
+	time.Sleep(window) // the window in which nothing may happen
+	after, err := cluster.Requests()
+	require.NoError(t, err)
+	seen := after.Sub(before).Where(counted...)
+	require.Zero(t, seen.Total(), "%s: within %s came\n%s", what, window, seen)
 }
 
 // R05: nobody has said under which address agents reach the hub.

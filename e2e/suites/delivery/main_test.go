@@ -49,13 +49,7 @@ var shared stage.SharedBed[bed]
 func theBed(t *testing.T) *bed {
 	t.Helper()
 	b := shared.Of(t, func() *bed { return raise(t) })
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, p := range b.Processes() {
-				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(25))
-			}
-		}
-	})
+	b.ExplainFailure(t)
 	return b
 }
 

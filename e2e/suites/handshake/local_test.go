@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/fleet/e2e/proc"
 	"github.com/rancher/fleet/e2e/stage"
@@ -87,25 +86,9 @@ func (b *bed) forgetStart(t *testing.T) {
 // bootstrapInto sets where the hub registers itself; "-" is nowhere.
 func (b *bed) bootstrapInto(t *testing.T, workspace, agents string) {
 	t.Helper()
-	b.configure(t, func(config map[string]any) {
+	require.NoError(t, b.Configure(t.Context(), func(config map[string]any) {
 		bootstrap, _ := config["bootstrap"].(map[string]any)
 		require.NotNil(t, bootstrap)
 		bootstrap["namespace"], bootstrap["agentNamespace"] = workspace, agents
-	})
-}
-
-// configure changes the hub's configuration.
-func (b *bed) configure(t *testing.T, change func(config map[string]any)) {
-	t.Helper()
-	maps := b.Hub.Kube.CoreV1().ConfigMaps(stage.SystemNamespace)
-	cm, err := maps.Get(t.Context(), names.ControllerConfigMap, metav1.GetOptions{})
-	require.NoError(t, err)
-	config := map[string]any{}
-	require.NoError(t, yaml.Unmarshal([]byte(cm.Data[names.ConfigKey]), &config))
-	change(config)
-	document, err := yaml.Marshal(config)
-	require.NoError(t, err)
-	cm.Data[names.ConfigKey] = string(document)
-	_, err = maps.Update(t.Context(), cm, metav1.UpdateOptions{})
-	require.NoError(t, err)
+	}))
 }

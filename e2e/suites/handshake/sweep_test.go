@@ -149,7 +149,7 @@ func (s *sweep) awaitImage(t *testing.T) {
 }
 
 // tries is how many handshakes a write may be missing from before it counts as one that comes by chance.
-const tries = 2
+const tries = 4
 
 // all kills at every write that is seen, once before and once after it, until there is none that was not seen. The plain
 // tier takes a few of these points, others in each run.
@@ -172,7 +172,7 @@ func (s *sweep) all(t *testing.T) {
 	require.NoError(t, s.Hub.AwaitSame(until(t), s.empty, func(stage.Key) bool { return false }))
 	t.Logf("%d writes, %d points, %d of them not reached; the slowest handshake took %s", len(s.writes), ran, missed, s.slow.Round(time.Millisecond))
 	// Some writes come by chance, about one in ten: what is made once for many, or again after a conflict.
-	require.LessOrEqual(t, missed, max(plainPoints/2, ran/5), "the points are not where handshakes pass")
+	require.LessOrEqual(t, missed, max(2, ran/10), "the points are not where handshakes pass")
 }
 
 // plan yields the points of a sweep; a whole one also those at writes that it sees on its way.

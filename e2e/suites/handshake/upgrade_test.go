@@ -69,9 +69,9 @@ func TestAnAgentFollowsEachNewConfigurationWhileTheAPIServerRestarts(t *testing.
 // agentsGoTo changes where agents find the hub.
 func (b *bed) agentsGoTo(t *testing.T, address *shim.TLS) {
 	t.Helper()
-	b.configure(t, func(config map[string]any) {
+	require.NoError(t, b.Configure(t.Context(), func(config map[string]any) {
 		config["apiServerURL"], config["apiServerCA"] = address.URL(), base64.StdEncoding.EncodeToString(address.CA())
-	})
+	}))
 }
 
 // awaitBeat waits for a heartbeat through a shim.

@@ -9,19 +9,16 @@ package upgrade_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/rancher/fleet/e2e/node"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/names"
 )
 
 const (
@@ -51,13 +48,7 @@ var shared stage.SharedBed[bed]
 func theBed(t *testing.T) *bed {
 	t.Helper()
 	b := shared.Of(t, func() *bed { return raise(t) })
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, p := range b.Processes() {
-				t.Logf("--- the end of the log of %s\n%s", p.Name, p.Tail(25))
-			}
-		}
-	})
+	b.ExplainFailure(t)
 	return b
 }
 
@@ -137,22 +128,6 @@ func (c *cluster) installChart(t *testing.T, token fleet.ClusterRegistrationToke
 		values[key] = value
 	}
 	require.NoError(t, c.Install(ctx, c.at, "fleet-agent", "fleet-agent", c.agents, values))
-}
-
-// configure changes the hub's configuration.
-func (b *bed) configure(t *testing.T, change func(config map[string]any)) {
-	t.Helper()
-	maps := b.Hub.Kube.CoreV1().ConfigMaps(stage.SystemNamespace)
-	cm, err := maps.Get(t.Context(), names.ControllerConfigMap, metav1.GetOptions{})
-	require.NoError(t, err)
-	config := map[string]any{}
-	require.NoError(t, yaml.Unmarshal([]byte(cm.Data[names.ConfigKey]), &config))
-	change(config)
-	document, err := json.Marshal(config)
-	require.NoError(t, err)
-	cm.Data[names.ConfigKey] = string(document)
-	_, err = maps.Update(t.Context(), cm, metav1.UpdateOptions{})
-	require.NoError(t, err)
 }
 
 // await looks until done is satisfied.

@@ -38,12 +38,12 @@ func TestANewImageReachesAllAgentsInWaves(t *testing.T) {
 	})
 	require.NoError(t, err)
 
-	b.configure(t, func(config map[string]any) {
+	require.NoError(t, b.Configure(t.Context(), func(config map[string]any) {
 		config["agentImage"] = "rancher/fleet-agent:next"
 		config["agentUpgrade"] = map[string]any{
 			"canary": map[string]any{"matchLabels": map[string]any{"canary": "true"}}, "maxUnavailable": 1, "soak": soak.String(),
 		}
-	})
+	}))
 	w := watchWave(t, online)
 	require.Equal(t, canary.name, w.order[0], "%+v", w)
 	require.GreaterOrEqual(t, w.given[w.order[1]].Sub(w.back[canary.name]), soak-w.between, "the canary is watched: %+v", w)
