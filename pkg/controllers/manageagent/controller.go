@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 
@@ -53,8 +52,6 @@ type handler struct {
 	bundles set
 	ctx     context.Context
 	waves   *table
-	// first are the Clusters whose first bundle was written a moment ago.
-	first *cache.LRUExpireCache
 	// recent is what was written and is not in the cache yet.
 	recent *recent
 }
@@ -62,7 +59,7 @@ type handler struct {
 // Register starts the controller with the factories behind deps.
 func Register(ctx context.Context, deps Deps) {
 	h := &handler{
-		Deps: deps, ctx: ctx, first: newFirst(), recent: newRecent(),
+		Deps: deps, ctx: ctx, recent: newRecent(),
 		bundles: desired.New(deps.Apply, desired.Set{
 			ID: names.SetManageAgent, Kinds: []apply.InformerGetter{deps.Bundles}, OwnerReferences: true,
 		}),
@@ -138,7 +135,7 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 	if err != nil {
 		return cluster, err
 	}
-	if wait := max(h.givesWay(f, now), h.unseen(f)); wait > 0 {
+	if wait := max(h.givesWay(f, now), h.unseen(f, now)); wait > 0 {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, wait)
 		return cluster, nil
 	}
@@ -185,9 +182,6 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	}
 	if markOf(f.bundle).Generation != f.mark.Generation {
 		h.recent.wrote(f.cluster, f.mark, now)
-	}
-	if f.bundle == nil {
-		h.first.Add(lifeOf(f.cluster), true, unseenFor)
 	}
 	f.agent = agentOf(f, f.agent.desired, canariesOf(h.Config.Get()), now)
 	h.keep(f.agent, counted)

@@ -75,7 +75,7 @@ func newHub(t *testing.T, cfg string) *hub {
 	require.NoError(t, err)
 	h.handler = &handler{
 		Deps:    Deps{Clusters: h.clusters, Bundles: h.written, Config: source, Settings: settings, Clock: h.clock},
-		bundles: h, ctx: context.Background(), first: newFirst(), recent: newRecent(),
+		bundles: h, ctx: context.Background(), recent: newRecent(),
 	}
 	h.waves = newTable(h.handler)
 	return h

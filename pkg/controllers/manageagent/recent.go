@@ -4,6 +4,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
@@ -22,6 +24,14 @@ type note struct {
 	mark mark
 	at   time.Time
 }
+
+// life is one life of a Cluster's name.
+type life struct {
+	key
+	uid types.UID
+}
+
+func lifeOf(c *fleet.Cluster) life { return life{key{c.Namespace, c.Name}, c.UID} }
 
 func newRecent() *recent { return &recent{marks: map[life]note{}} }
 
@@ -50,4 +60,15 @@ func (r *recent) newest(c *fleet.Cluster, cached mark, now time.Time) mark {
 		return cached
 	}
 	return n.mark
+}
+
+// since is how long ago the mark was written that the cache has not shown yet; a long time where there is none.
+func (r *recent) since(c *fleet.Cluster, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n, ok := r.marks[lifeOf(c)]
+	if !ok {
+		return lagLimit
+	}
+	return now.Sub(n.at)
 }

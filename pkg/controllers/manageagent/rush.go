@@ -3,9 +3,6 @@ package manageagent
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/cache"
-
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 )
@@ -18,33 +15,16 @@ const (
 	yields       = 2 * time.Second
 	longestYield = time.Minute
 	// unseenFor is how long a first bundle that was written is not written again though the cache does not show it: a cache
-	// is behind for seconds while many join. One that somebody
-	// deletes before it was seen comes back after this time.
+	// is behind for seconds while many join. One that somebody deletes before it was seen comes back after this time.
 	unseenFor = 5 * time.Second
-	// firstBundles bounds how many are remembered.
-	firstBundles = 4096
 )
 
-// life is one life of a Cluster's name.
-type life struct {
-	key
-	uid types.UID
-}
-
-func lifeOf(c *fleet.Cluster) life { return life{key{c.Namespace, c.Name}, c.UID} }
-
-func newFirst() *cache.LRUExpireCache { return cache.NewLRUExpireCache(firstBundles) }
-
 // unseen is how long a first bundle is left alone that the cache may not show yet, 0 where it shows it, or nobody wrote one.
-func (h *handler) unseen(f facts) time.Duration {
+func (h *handler) unseen(f facts, now time.Time) time.Duration {
 	if f.bundle != nil {
-		h.first.Remove(lifeOf(f.cluster))
 		return 0
 	}
-	if _, written := h.first.Get(lifeOf(f.cluster)); !written {
-		return 0
-	}
-	return unseenFor
+	return max(unseenFor-h.recent.since(f.cluster, now), 0)
 }
 
 // givesWay is how long a first bundle waits for agents that have no answer yet, 0 where it is written now. A running agent
