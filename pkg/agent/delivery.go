@@ -17,7 +17,6 @@ import (
 	"github.com/rancher/fleet/pkg/agent/hub"
 	"github.com/rancher/fleet/pkg/agent/metrics"
 	"github.com/rancher/fleet/pkg/agent/upgrade"
-	"github.com/rancher/fleet/pkg/agentupgrade"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/names"
@@ -54,10 +53,7 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 	d.reconciler = bundledeployment.New(bundledeployment.Config{
 		Deployer: deployer, Monitor: d.watches, Local: bundledeployment.NewLocal(cfg, client, o.Namespace),
 		Workers: o.Workers, Clock: o.Clock, Metrics: counted,
-		TakenBack: func() bool {
-			status := report.Status()
-			return status != nil && status.Reason == agentupgrade.TakenBack
-		},
+		Wanted: report.Want, TakenBack: report.IsTakenBack,
 		Synced: func() {
 			select {
 			case woken <- struct{}{}:

@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/rancher/fleet/pkg/agent/drift"
@@ -28,9 +29,11 @@ type Config struct {
 	// Synced is called when all BundleDeployments of a session are known, and again after each interruption. It must not
 	// block.
 	Synced func()
-	// TakenBack says that the new agent was taken back, since its pod could not take over: to put the bundle right would
-	// bring it again. A new version of the bundle is deployed all the same. Nil never says so.
-	TakenBack func() bool
+	// Wanted is told of the objects of the agent's own bundle whenever it is looked at. Nil where nobody asks.
+	Wanted func(objects []*unstructured.Unstructured)
+	// TakenBack says that the agent which these objects of its bundle bring was taken back, since its pod could not take over:
+	// to put the bundle right would bring it again. A new version of the bundle is deployed all the same. Nil never says so.
+	TakenBack func(objects []*unstructured.Unstructured) bool
 
 	Clock  clock.WithTicker
 	Random pace.Random

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/rancher/fleet/pkg/agent/drift"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/helmdeployer"
@@ -23,6 +25,8 @@ type deployer struct {
 	keeps map[string]bool
 	// origins are those of the last job for each bundle.
 	origins map[string]string
+	// objects are those of each release.
+	objects map[string][]*unstructured.Unstructured
 	until   chan struct{}
 	once    sync.Once
 
@@ -49,7 +53,7 @@ type deployer struct {
 func newDeployer() *deployer {
 	return &deployer{
 		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
-		unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
+		objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
 
@@ -77,7 +81,7 @@ func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer
 	d.revisions[job.Name]++
 	d.origins[job.Name] = job.Origin
 	d.applied(job.Name)
-	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default"}, nil
+	return helmdeployer.Release{ID: idOf(job.Name, d.revisions[job.Name]), Namespace: "default", Objects: d.objects[job.Name]}, nil
 }
 
 func (d *deployer) Load(_ context.Context, id string, _ helmdeployer.Owner) (helmdeployer.Release, error) {
@@ -89,7 +93,7 @@ func (d *deployer) Load(_ context.Context, id string, _ helmdeployer.Owner) (hel
 	}
 	for name, revision := range d.revisions {
 		if id == idOf(name, revision) {
-			return helmdeployer.Release{ID: id, Namespace: "default"}, nil
+			return helmdeployer.Release{ID: id, Namespace: "default", Objects: d.objects[name]}, nil
 		}
 	}
 	d.missed = append(d.missed, id)

@@ -20,6 +20,9 @@ func (p *pass) oversee(ctx context.Context) error {
 	if p.release == nil || !isMonitored(p.bd.Spec, p.status) {
 		return nil
 	}
+	if p.Wanted != nil && isAgent(p.bd.Name, p.session.Cluster) {
+		p.Wanted(p.release.Objects)
+	}
 	found, err := p.judge(ctx, p.deployed)
 	if err != nil {
 		return err
@@ -126,7 +129,7 @@ func (p *pass) amend(ctx context.Context, found drift.Result) error {
 		return err
 	}
 	how := remedy(p.bd, p.status, agent, recorded)
-	if how == leaveAlone || agent && p.TakenBack != nil && p.TakenBack() {
+	if how == leaveAlone || agent && p.TakenBack != nil && p.TakenBack(p.release.Objects) {
 		return nil
 	}
 	if p.deployed {

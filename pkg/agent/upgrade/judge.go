@@ -36,6 +36,8 @@ type facts struct {
 	self string
 	// probes says what the readiness probe of a pod said, by the pod's UID.
 	probes map[string]string
+	// wanted is the generation of the agent's bundle, as it was deployed last; empty while that is not known.
+	wanted string
 	now    time.Time
 }
 
@@ -59,6 +61,8 @@ type record struct {
 type verdict struct {
 	trouble trouble
 	report  *fleet.AgentUpgradeStatus
+	// taken is the generation that report says was taken back, empty where it says something else.
+	taken string
 	// takeBack says that the template of own is to be put back.
 	takeBack bool
 	own      *appsv1.ReplicaSet
@@ -77,14 +81,15 @@ func judge(f facts, before trouble) verdict {
 		return verdict{}
 	}
 	kept := recordOf(f.deployment)
+	said := kept.verdict(generationOf(own.Spec.Template), f.wanted)
 	if own.UID == next.UID {
-		return verdict{report: kept.report(generationOf(own.Spec.Template))}
+		return said
 	}
 	v := verdict{own: own, trouble: f.find(next)}
 	v.trouble.generation = generationOf(next.Spec.Template)
 	if kept.Generation == v.trouble.generation {
 		// It was taken back once and came again: the hub, or a person, insists on it. It stays, and is still said.
-		v.report = kept.report(generationOf(own.Spec.Template))
+		v.report, v.taken = said.report, said.taken
 	}
 	if v.trouble.reason == "" || v.report != nil {
 		return v
@@ -115,13 +120,17 @@ func judge(f facts, before trouble) verdict {
 	return v
 }
 
-// report is what is said of an upgrade that was taken back, as long as the pod that it was put back to runs.
-func (r record) report(running string) *fleet.AgentUpgradeStatus {
-	if r.Generation == "" || r.To != running {
-		return nil
+// verdict is what is said of an upgrade that was taken back, as long as the pod that it was put back to runs, and the bundle
+// still wants the other: a bundle that wants what runs, or a third one, has nothing that was taken back.
+func (r record) verdict(running, wanted string) verdict {
+	if r.Generation == "" || r.To != running || wanted != "" && wanted != r.Generation {
+		return verdict{}
 	}
 	since := r.Since
-	return &fleet.AgentUpgradeStatus{Reason: agentupgrade.TakenBack, Message: agentupgrade.Message(r.Message), Since: &since}
+	return verdict{
+		report: &fleet.AgentUpgradeStatus{Reason: agentupgrade.TakenBack, Message: agentupgrade.Message(r.Message), Since: &since},
+		taken:  r.Generation,
+	}
 }
 
 func recordOf(d *appsv1.Deployment) record {

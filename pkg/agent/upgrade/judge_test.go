@@ -205,8 +205,29 @@ func TestWhatWasTakenBackIsSaid(t *testing.T) {
 	require.NotNil(t, v.report)
 	assert.Equal(t, "TakenBack", v.report.Reason)
 	assert.Equal(t, "CrashLoop: it crashed", v.report.Message)
+	assert.Equal(t, "g2", v.taken)
 	f.sets[0].Spec.Template = template("g3")
 	assert.Nil(t, judge(f, trouble{}).report)
+}
+
+// A bundle that wants what runs, or a third one, has nothing that was taken back. Whoever brings the other again by hand is
+// told what is in its way, and it is not taken back a second time.
+func TestWhatWasTakenBackIsNotSaidOfABundleThatWantsAnother(t *testing.T) {
+	const note = `{"generation":"g2","to":"g1","message":"CrashLoop: it crashed","since":"2026-03-01T12:00:00Z"}`
+	for wanted, said := range map[string]bool{"": true, "g2": true, "g1": false, "g3": false} {
+		back := upgrading()
+		back.deployment.Annotations = map[string]string{revisionAnnotation: "1", names.AgentTakenBackAnnotation: note}
+		back.wanted = wanted
+		assert.Equal(t, said, judge(back, trouble{}).report != nil, "wanted %q", wanted)
+
+		insisted := upgrading(pod("new", "two", crashed(3)))
+		insisted.deployment.Annotations[names.AgentTakenBackAnnotation] = note
+		insisted.wanted = wanted
+		v := judge(insisted, trouble{})
+		require.NotNil(t, v.report, "wanted %q", wanted)
+		assert.Equal(t, said, v.report.Reason == "TakenBack", "wanted %q", wanted)
+		assert.False(t, v.takeBack, "wanted %q", wanted)
+	}
 }
 
 func TestAMessageIsBounded(t *testing.T) {

@@ -95,6 +95,7 @@ func (w *watcher) await(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-w.changed:
+	case <-w.Report.wants:
 	case <-timer.C():
 	}
 }
@@ -102,21 +103,24 @@ func (w *watcher) await(ctx context.Context, pause time.Duration) {
 // look judges and acts; the result is when to look again without a change.
 func (w *watcher) look(ctx context.Context) time.Duration {
 	f := w.stores.facts(w.Pod, w.Clock.Now())
+	f.wanted = w.Report.wantedNow()
 	f.probes = w.probes(ctx, f)
 	v := judge(f, w.before)
 	w.before = v.trouble
 	if v.takeBack {
-		err := w.takeBack(ctx, f, v)
+		kept, err := w.takeBack(ctx, f, v)
 		if err == nil {
-			return time.Hour // the change comes by the watch, and with it what is to be reported
+			// It is said at once, and not when the watch shows it: the bundle, which is not as it should be now, must know why.
+			w.Report.set(kept.verdict(kept.To, f.wanted))
+			return time.Hour
 		}
 		if ctx.Err() == nil {
 			logrus.Warnf("The agent's new pod cannot be taken back, trying again: %v", err)
 		}
-		w.Report.set(v.report)
+		w.Report.set(v)
 		return retry
 	}
-	w.Report.set(v.report)
+	w.Report.set(v)
 	if v.again.IsZero() {
 		return time.Hour
 	}
@@ -125,50 +129,51 @@ func (w *watcher) look(ctx context.Context) time.Duration {
 
 // takeBack puts the template of this agent's own pod back. Both are read live first: nothing is touched while this pod is
 // not ready itself, or if the template is another by now.
-func (w *watcher) takeBack(ctx context.Context, f facts, v verdict) error {
+func (w *watcher) takeBack(ctx context.Context, f facts, v verdict) (record, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	self, err := w.Client.CoreV1().Pods(w.Namespace).Get(ctx, w.Pod, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("pod %s/%s: %w", w.Namespace, w.Pod, err)
+		return record{}, fmt.Errorf("pod %s/%s: %w", w.Namespace, w.Pod, err)
 	}
 	live, err := w.Client.AppsV1().Deployments(w.Namespace).Get(ctx, names.AgentDeployment, metav1.GetOptions{})
 	if err != nil {
-		return fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
+		return record{}, fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
 	}
 	switch {
 	case !isReady(self):
-		return fmt.Errorf("pod %s/%s is not ready itself", w.Namespace, w.Pod)
+		return record{}, fmt.Errorf("pod %s/%s is not ready itself", w.Namespace, w.Pod)
 	case live.UID != f.deployment.UID || generationOf(live.Spec.Template) != v.trouble.generation:
-		return fmt.Errorf("Deployment %s/%s has changed meanwhile", w.Namespace, names.AgentDeployment)
+		return record{}, fmt.Errorf("Deployment %s/%s has changed meanwhile", w.Namespace, names.AgentDeployment)
 	}
-	changed, err := withTemplateOf(live, v)
+	changed, kept, err := withTemplateOf(live, v)
 	if err != nil {
-		return err
+		return record{}, err
 	}
 	if _, err := w.Client.AppsV1().Deployments(w.Namespace).Update(ctx, changed, metav1.UpdateOptions{}); err != nil {
-		return fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
+		return record{}, fmt.Errorf("Deployment %s/%s: %w", w.Namespace, names.AgentDeployment, err)
 	}
 	logrus.Warnf("The agent's upgrade to generation %s was taken back: %s", v.trouble.generation, agentupgrade.Message(v.trouble.message))
-	return nil
+	return kept, nil
 }
 
-func withTemplateOf(live *appsv1.Deployment, v verdict) (*appsv1.Deployment, error) {
+func withTemplateOf(live *appsv1.Deployment, v verdict) (*appsv1.Deployment, record, error) {
 	changed := live.DeepCopy()
 	changed.Spec.Template = *v.own.Spec.Template.DeepCopy()
 	delete(changed.Spec.Template.Labels, appsv1.DefaultDeploymentUniqueLabelKey)
-	note, err := json.Marshal(record{
-		Generation: v.trouble.generation, To: generationOf(v.own.Spec.Template), Since: metav1.NewTime(v.trouble.since.UTC()),
+	kept := record{
+		Generation: v.trouble.generation, To: generationOf(v.own.Spec.Template), Since: metav1.NewTime(v.trouble.since.UTC().Truncate(time.Second)),
 		Message: agentupgrade.Message(v.trouble.reason + ": " + v.trouble.message),
-	})
+	}
+	note, err := json.Marshal(kept)
 	if err != nil {
-		return nil, err
+		return nil, record{}, err
 	}
 	if changed.Annotations == nil {
 		changed.Annotations = map[string]string{}
 	}
 	changed.Annotations[names.AgentTakenBackAnnotation] = string(note)
-	return changed, nil
+	return changed, kept, nil
 }
 
 // probes asks what the readiness probes of pods said that run and are not ready: the kubelet says it in Events only.

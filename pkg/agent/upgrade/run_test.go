@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
@@ -70,6 +71,9 @@ func TestAPodThatCrashesAgainAndAgainIsTakenBackOnce(t *testing.T) {
 	assert.Equal(t, "g1", note.To)
 	assert.Contains(t, note.Message, "CrashLoop: pod new: ended 3 times")
 	require.Equal(t, 1, updates(client))
+	require.NotNil(t, w.Report.Status(), "the watch has not shown it")
+	assert.Equal(t, "TakenBack", w.Report.Status().Reason)
+	assert.True(t, w.Report.IsTakenBack(objectsWith(t, "g2")))
 
 	// It is applied once more.
 	d.Spec.Template = template("g2")
@@ -77,6 +81,44 @@ func TestAPodThatCrashesAgainAndAgainIsTakenBackOnce(t *testing.T) {
 	w.look(t.Context())
 	assert.Equal(t, 1, updates(client))
 	assert.Equal(t, "TakenBack", w.Report.Status().Reason, "the others' upgrades stay stopped")
+}
+
+// objectsWith is the agent's bundle with a generation.
+func objectsWith(t *testing.T, generation string) []*unstructured.Unstructured {
+	t.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&appsv1.Deployment{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Name: names.AgentDeployment},
+		Spec: appsv1.DeploymentSpec{Template: template(generation)},
+	})
+	require.NoError(t, err)
+	other := &unstructured.Unstructured{Object: map[string]any{"kind": "ServiceAccount", "metadata": map[string]any{"name": names.AgentDeployment}}}
+	return []*unstructured.Unstructured{other, {Object: fields}}
+}
+
+// The options are put back to what runs: nothing is taken back any more, and the bundle may be put right.
+func TestOptionsThatArePutBackEndWhatWasTakenBack(t *testing.T) {
+	w, client, _ := on(t, upgrading(pod("new", "two", crashed(3))))
+	w.Report.Want(objectsWith(t, "g2"))
+	w.look(t.Context())
+	back := live(t, client).DeepCopy()
+	back.Annotations[revisionAnnotation] = "1"
+	require.NoError(t, w.stores.deployments.Update(back))
+	w.look(t.Context())
+	require.Equal(t, "TakenBack", w.Report.Status().Reason)
+	assert.True(t, w.Report.IsTakenBack(objectsWith(t, "g2")))
+	assert.True(t, w.Report.IsTakenBack(nil), "which agent they bring is not known")
+	assert.False(t, w.Report.IsTakenBack(objectsWith(t, "g1")), "the bundle is put right before the next look")
+
+	<-w.Report.Changed()
+	<-w.Report.wants
+	w.Report.Want(objectsWith(t, "g1"))
+	require.Len(t, w.Report.wants, 1, "what is wanted is a reason to look")
+	w.await(t.Context(), time.Hour)
+	w.look(t.Context())
+	assert.Nil(t, w.Report.Status())
+	assert.Len(t, w.Report.Changed(), 1)
+	assert.False(t, w.Report.IsTakenBack(nil))
+	assert.Equal(t, 1, updates(client), "the note stays: that generation is not tried twice")
 }
 
 func TestAnImageThatCannotBePulledIsTakenBackAfterAWhile(t *testing.T) {

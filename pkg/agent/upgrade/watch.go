@@ -57,9 +57,9 @@ func (w *watcher) watch() ([]cache.SharedIndexInformer, error) {
 		informer := cache.NewSharedIndexInformer(
 			cache.NewFilteredListWatchFromClient(each.client, each.resource, w.Namespace, each.only), each.kind, 0, cache.Indexers{})
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(any) { w.wake() },
-			UpdateFunc: func(any, any) { w.wake() },
-			DeleteFunc: func(any) { w.wake() },
+			AddFunc:    func(any) { wake(w.changed) },
+			UpdateFunc: func(any, any) { wake(w.changed) },
+			DeleteFunc: func(any) { wake(w.changed) },
 		})
 		if err != nil {
 			return nil, fmt.Errorf("watching %s in namespace %s: %w", each.resource, w.Namespace, err)
@@ -68,11 +68,4 @@ func (w *watcher) watch() ([]cache.SharedIndexInformer, error) {
 		out = append(out, informer)
 	}
 	return out, nil
-}
-
-func (w *watcher) wake() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
-	}
 }
