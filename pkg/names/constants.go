@@ -106,6 +106,8 @@ const (
 	AgentUpgradeAnnotation = Prefix + "agent-upgrade"
 	// AgentTakenBackAnnotation says, on an agent's Deployment, which GENERATION its agent has taken back, and why.
 	AgentTakenBackAnnotation = Prefix + "agent-taken-back"
+	// CopiedToAnnotation says, on a copy for the downstreamResources of a bundle, where the agent put it: <namespace>/<name>.
+	CopiedToAnnotation = Prefix + "copied-to"
 	// AgentOwnerAnnotation says, on an agent's namespace of a downstream cluster, whose agent that is.
 	AgentOwnerAnnotation = Prefix + "agent-owner"
 	// OwnerAnnotation names the owner of an object that lies in another namespace, where no ownerReference may stand.

@@ -41,6 +41,7 @@ func (p *pass) copy(ctx context.Context) (changed bool, err error) {
 	if err := p.ensureNamespace(ctx, client, namespace); err != nil {
 		return false, err
 	}
+	p.owners.add(p.bd.Name)
 	for _, resource := range options.DownstreamResources {
 		updated, err := p.copyOne(ctx, client, namespace, resource)
 		if err != nil {
@@ -109,6 +110,7 @@ func copiedMeta(source metav1.ObjectMeta, namespace, owner string) metav1.Object
 		meta.Labels = map[string]string{}
 	}
 	meta.Labels[fleet.BundleDeploymentOwnershipLabel] = names.LabelValue(owner)
+	metav1.SetMetaDataAnnotation(&meta, names.CopiedToAnnotation, placeOfCopy(namespace, source.Name))
 	return meta
 }
 

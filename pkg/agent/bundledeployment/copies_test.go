@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 func (w *world) putSource(value string) {
@@ -46,7 +47,7 @@ func TestObjectsAreCopiedFromTheHub(t *testing.T) {
 	assert.Equal(t, map[string][]byte{"key": []byte("one")}, secret.Data)
 	assert.EqualValues(t, "mine/type", secret.Type)
 	assert.Equal(t, map[string]string{"mine": "yes", fleet.BundleDeploymentOwnershipLabel: "app"}, secret.Labels)
-	assert.Empty(t, secret.Annotations, "the copy of the data in an annotation stays behind")
+	assert.Equal(t, map[string]string{names.CopiedToAnnotation: "apps/shared"}, secret.Annotations, "the copy of the data in an annotation stays behind")
 	configMap, err := w.local.CoreV1().ConfigMaps("apps").Get(t.Context(), "shared", metav1.GetOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"key": "one"}, configMap.Data)

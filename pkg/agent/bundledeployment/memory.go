@@ -28,6 +28,8 @@ type note struct {
 	due bool
 	// copied is the session in which the downstream resources were last compared.
 	copied *attached
+	// cleared is the version whose copies are all that there are.
+	cleared string
 	// missing is when the hub was first seen not to have it, zero if it has.
 	missing time.Time
 	// foreign says that what is deployed was found to be for another hub or another Cluster.

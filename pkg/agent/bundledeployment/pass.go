@@ -27,7 +27,8 @@ type pass struct {
 	failures int
 }
 
-// run does what is due, in this order: load what is deployed, deploy, judge, put right, report.
+// run does what is due, in this order: load what is deployed, deploy, judge, put right, report, and last of all remove what
+// is left of an earlier version.
 func (p *pass) run(ctx context.Context) error {
 	p.memory.about(p.bd.Name, func(n *note) {
 		p.failures = n.failures
@@ -44,7 +45,10 @@ func (p *pass) run(ctx context.Context) error {
 	}
 	err = p.bringUp(ctx, missing)
 	err = errors.Join(err, p.oversee(ctx))
-	return errors.Join(err, p.report(ctx))
+	if err = errors.Join(err, p.report(ctx)); err != nil {
+		return err
+	}
+	return p.dropLeft(ctx)
 }
 
 // load reads what is deployed, and says whether the release that the status names is not there.

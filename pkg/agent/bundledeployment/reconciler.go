@@ -22,6 +22,7 @@ type Reconciler struct {
 	memory   *memory
 	waiting  *waiting
 	contents *contents
+	owners   *owners
 
 	mu      sync.Mutex
 	current *attached
@@ -39,7 +40,7 @@ func New(c Config) *Reconciler {
 	if c.Workers <= 0 {
 		c.Workers = DefaultWorkers
 	}
-	r := &Reconciler{Config: c, memory: newMemory(), waiting: newWaiting(), contents: newContents()}
+	r := &Reconciler{Config: c, memory: newMemory(), waiting: newWaiting(), contents: newContents(), owners: newOwners()}
 	r.queue = kube.NewQueue("bundledeployments", c.Workers, c.Pace.RetryFirst, c.Pace.RetryMax, r.reconcile)
 	return r
 }
