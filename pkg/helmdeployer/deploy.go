@@ -118,7 +118,9 @@ func (op *operation) openBundle() error {
 	}
 	if render.NeedsFetch(in.Files, in.Options) {
 		helm := op.job.helm()
+		ended := cluster.Waiting(op.ctx)
 		fetched, err := fetch.Chart(op.ctx, fetch.Source{Repo: helm.Repo, Chart: helm.Chart, Version: helm.Version}, op.job.Chart)
+		ended()
 		if err != nil {
 			return err
 		}

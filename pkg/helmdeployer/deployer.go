@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -50,6 +51,12 @@ func New(cfg Config) (*Deployer, error) {
 
 // self are the connections of the agent itself.
 func (d *Deployer) self() (*cluster.Identity, error) { return d.cluster.As("") }
+
+// OnWait makes a context whose operations tell when they begin to do nothing but wait: for objects, for hooks, for a
+// repository, or for another operation on the release. What began returns is called when the wait is over. Neither may block.
+func OnWait(ctx context.Context, began func() (ended func())) context.Context {
+	return cluster.OnWait(ctx, began)
+}
 
 // debug is where Helm tells what it does.
 func debug(format string, args ...any) { logrus.Debugf("helm: "+format, args...) }

@@ -3,6 +3,8 @@ package helmdeployer
 import (
 	"context"
 	"sync"
+
+	"github.com/rancher/fleet/pkg/helmdeployer/cluster"
 )
 
 // turns lets those take turns who work on the same release.
@@ -37,10 +39,16 @@ func (t *turns) take(ctx context.Context, namespace, name string) (end func(), e
 			delete(t.busy, key)
 		}
 	}
+	end = sync.OnceFunc(func() { <-mine.token; leave() })
 	select {
 	case mine.token <- struct{}{}:
-		var once sync.Once
-		return func() { once.Do(func() { <-mine.token; leave() }) }, nil
+		return end, nil
+	default:
+	}
+	defer cluster.Waiting(ctx)()
+	select {
+	case mine.token <- struct{}{}:
+		return end, nil
 	case <-ctx.Done():
 		leave()
 		return nil, ctx.Err()

@@ -21,13 +21,15 @@ const retryJitter = 0.2
 // delay that doubles, each key on its own.
 type Queue struct {
 	name    string
-	workers int
 	limiter workqueue.TypedRateLimiter[string]
 	work    func(ctx context.Context, key string) error
 
 	lock  sync.Mutex
 	queue workqueue.TypedRateLimitingInterface[string]
 	early map[string]time.Duration // what was added before Run
+	// running are the workers there are, wanted those that there should be. start starts one, nil while none may begin.
+	running, wanted int
+	start           func()
 }
 
 // NewQueue makes a queue; nothing runs before Run. name is the queue's label in the workqueue metrics. The delay after a
@@ -35,7 +37,7 @@ type Queue struct {
 func NewQueue(name string, workers int, base, max time.Duration, work func(ctx context.Context, key string) error) *Queue {
 	return &Queue{
 		name:    name,
-		workers: workers,
+		wanted:  workers,
 		limiter: jittered{workqueue.NewTypedItemExponentialFailureRateLimiter[string](base, max)},
 		work:    work,
 		early:   map[string]time.Duration{},
@@ -65,15 +67,57 @@ func (q *Queue) Forget(key string) { q.limiter.Forget(key) }
 func (q *Queue) Run(ctx context.Context) {
 	queue := q.open()
 	var workers sync.WaitGroup
-	for range q.workers {
+	q.staff(func() {
 		workers.Go(func() {
-			for q.next(ctx, queue) {
+			for q.next(ctx, queue) && !q.isSurplus() {
 			}
 		})
-	}
+	})
 	<-ctx.Done()
+	q.staff(nil)
 	queue.ShutDown()
 	workers.Wait()
+}
+
+// Lend has one more worker run, in place of one whose work only waits, until what it returns is called: then the first that
+// has nothing to do any more goes. Only work that is under way may call it.
+func (q *Queue) Lend() (back func()) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.wanted++
+	q.grow()
+	return sync.OnceFunc(func() {
+		q.lock.Lock()
+		defer q.lock.Unlock()
+		q.wanted--
+	})
+}
+
+// staff says how workers are started from now on.
+func (q *Queue) staff(start func()) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.start = start
+	q.grow()
+}
+
+// grow starts the workers that are missing. The lock is held.
+func (q *Queue) grow() {
+	for q.start != nil && q.running < q.wanted {
+		q.running++
+		q.start()
+	}
+}
+
+// isSurplus says whether the worker that asks has to go.
+func (q *Queue) isSurplus() bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.running <= q.wanted {
+		return false
+	}
+	q.running--
+	return true
 }
 
 // open makes the queue, which starts goroutines and is therefore not made earlier.

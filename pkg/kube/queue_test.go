@@ -3,6 +3,8 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -45,6 +47,67 @@ func TestAStuckKeyHoldsNoOther(t *testing.T) {
 	got := []string{receive(t, done, "a key"), receive(t, done, "a key"), receive(t, done, "a key")}
 
 	assert.ElementsMatch(t, []string{"a", "b", "c"}, got)
+}
+
+// Work that only waits costs nobody a worker, and when it has waited there are no more workers than before.
+func TestAWorkerIsLentWhileWorkOnlyWaits(t *testing.T) {
+	const waiting = 5
+	var now, most atomic.Int32
+	ready, done := make(chan struct{}), make(chan string, 100)
+	waits := make(chan string, waiting)
+	var q *Queue
+	q = NewQueue("test", 1, time.Millisecond, time.Second, func(_ context.Context, key string) error {
+		if strings.HasPrefix(key, "waits") {
+			back := q.Lend()
+			waits <- key
+			<-ready
+			back()
+			back() // once is enough
+			done <- key
+			return nil
+		}
+		if n := now.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(time.Millisecond) // the observation window of an overlap
+		now.Add(-1)
+		done <- key
+		return nil
+	})
+	run(t, q)
+	for i := range waiting {
+		q.Add(fmt.Sprintf("waits-%d", i))
+	}
+	for range waiting {
+		receive(t, waits, "one that waits")
+	}
+	q.Add("quick")
+	assert.Equal(t, "quick", receive(t, done, "the one that does not wait"))
+
+	close(ready)
+	for range waiting {
+		receive(t, done, "the end of one that waits")
+	}
+	// Workers that have nothing to do go when they had something.
+	require.Eventually(t, func() bool {
+		for i := range waiting + 1 {
+			q.Add(fmt.Sprintf("last-%d", i))
+		}
+		for range waiting + 1 {
+			receive(t, done, "another")
+		}
+		q.lock.Lock()
+		defer q.lock.Unlock()
+		return q.running == 1
+	}, deadlineFor, time.Millisecond)
+	most.Store(0)
+	for i := range waiting {
+		q.Add(fmt.Sprintf("single-%d", i))
+	}
+	for range waiting {
+		receive(t, done, "another")
+	}
+	assert.EqualValues(t, 1, most.Load())
 }
 
 func TestOneKeyNeverRunsTwiceAtOnce(t *testing.T) {

@@ -24,7 +24,7 @@ type Config struct {
 	Deployer Deployer
 	Monitor  Monitor
 	Local    Local
-	// Workers is how many BundleDeployments are handled at once.
+	// Workers is how many BundleDeployments are handled at once, besides those whose call of the deployer only waits.
 	Workers int
 	// Synced is called when all BundleDeployments of a session are known, and again after each interruption. It must not
 	// block.
@@ -105,6 +105,8 @@ type Pace struct {
 	Unwatched, Forbidden time.Duration
 	// SecondLook is the time between two answers of the hub that a BundleDeployment is gone, of which both are needed.
 	SecondLook time.Duration
+	// Patience is how long a call of the deployer may wait until another worker takes its place.
+	Patience time.Duration
 	// Spread is the time over which all are looked at after an interruption.
 	Spread time.Duration
 	// Stuck ends a call of the deployer, beyond what the bundle itself asks for. Drain is how long such a call may still
@@ -121,6 +123,7 @@ func (p Pace) withDefaults() Pace {
 		&p.AmendFirst: time.Second, &p.AmendMax: 5 * time.Minute, &p.AmendQuiet: 10 * time.Minute,
 		&p.Unwatched: time.Minute, &p.Forbidden: 2 * time.Minute,
 		&p.SecondLook: time.Second,
+		&p.Patience:   3 * time.Second,
 		&p.Spread:     5 * time.Second,
 		&p.Stuck:      15 * time.Minute, &p.Drain: 4 * time.Second, &p.Abandon: 10 * time.Second,
 		&p.Report: 10 * time.Second,

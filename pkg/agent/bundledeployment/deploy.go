@@ -18,6 +18,9 @@ import (
 
 // deploy installs or upgrades the release.
 func (p *pass) deploy(ctx context.Context) error {
+	if err := p.mayBegin(p.bd.Spec.Options); err != nil {
+		return err
+	}
 	options, err := p.options(ctx)
 	if err != nil {
 		return err

@@ -22,6 +22,12 @@ type waits struct{ reason string }
 
 func (e *waits) Error() string { return e.reason }
 
+// waitsTurn says that a bundle is not begun while too many others wait. It is told in the status, and the end of one of those
+// brings it back.
+type waitsTurn struct{ reason string }
+
+func (e *waitsTurn) Error() string { return e.reason }
+
 // notTakenOn says that a bundle cannot be deployed as it is. It is told in the status, and is not tried again.
 type notTakenOn struct{ reason string }
 
@@ -37,6 +43,7 @@ func isQuiet(err error, failures int) bool {
 // isSettled says whether an error is not tried again: something else brings the BundleDeployment back.
 func isSettled(err error) bool {
 	var waiting *waits
+	var later *waitsTurn
 	var never *notTakenOn
-	return errors.As(err, &waiting) || errors.As(err, &never)
+	return errors.As(err, &waiting) || errors.As(err, &later) || errors.As(err, &never)
 }

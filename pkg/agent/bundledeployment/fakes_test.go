@@ -13,6 +13,7 @@ import (
 	"github.com/rancher/fleet/pkg/agent/drift"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/helmdeployer"
+	helmcluster "github.com/rancher/fleet/pkg/helmdeployer/cluster"
 )
 
 // deployer is Helm in memory: a release for each bundle, in namespace default.
@@ -22,6 +23,8 @@ type deployer struct {
 	// fails are the errors of Deploy and Correct, hangs are bundles whose calls do not end before release.
 	fails map[string]error
 	hangs map[string]bool
+	// waits are bundles whose calls say that they only wait until release.
+	waits map[string]bool
 	keeps map[string]bool
 	// origins are those of the last job for each bundle.
 	origins map[string]string
@@ -52,7 +55,7 @@ type deployer struct {
 
 func newDeployer() *deployer {
 	return &deployer{
-		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
+		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, waits: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
 		objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
@@ -62,11 +65,16 @@ func (d *deployer) release() { d.once.Do(func() { close(d.until) }) }
 
 func idOf(name string, revision int) string { return fmt.Sprintf("default/%s:%d", name, revision) }
 
-func (d *deployer) Deploy(_ context.Context, job helmdeployer.Job) (helmdeployer.Release, error) {
+func (d *deployer) Deploy(ctx context.Context, job helmdeployer.Job) (helmdeployer.Release, error) {
 	d.mu.Lock()
 	d.jobs = append(d.jobs, job)
-	hangs, err := d.hangs[job.Name], d.fails[job.Name]
+	hangs, waits, err := d.hangs[job.Name], d.waits[job.Name], d.fails[job.Name]
 	d.mu.Unlock()
+	if waits {
+		ended := helmcluster.Waiting(ctx)
+		<-d.until
+		ended()
+	}
 	if hangs {
 		<-d.until
 	}

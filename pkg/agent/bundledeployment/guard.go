@@ -8,10 +8,13 @@ import (
 
 // guard makes a call of the deployer that ends: by itself, when it takes longer than limit, or a moment after the agent
 // was told to end, so that a release is not left half done without need. A call that does not end even then is given
-// up waiting for. Its BundleDeployment is left alone until it has ended; the worker is free for others.
+// up waiting for. Its BundleDeployment is left alone until it has ended; the worker is free for others. While the call only
+// waits another worker takes its place.
 func (r *Reconciler) guarded(ctx context.Context, name string, limit time.Duration, call func(ctx context.Context) error) error {
 	began := r.Clock.Now()
 	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	callCtx, ended := r.lending(callCtx)
+	defer ended()
 	done := make(chan error, 1)
 	go func() {
 		err := call(callCtx)

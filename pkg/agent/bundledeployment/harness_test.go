@@ -43,7 +43,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // quick is a pace at which tests pass.
 var quick = Pace{
 	RetryFirst: time.Millisecond, RetryMax: 20 * time.Millisecond, AmendFirst: time.Millisecond, AmendMax: 20 * time.Millisecond,
-	Unwatched: 5 * time.Millisecond, Forbidden: 10 * time.Millisecond, SecondLook: 10 * time.Millisecond, Spread: 5 * time.Millisecond,
+	Patience: time.Millisecond, Unwatched: 5 * time.Millisecond, Forbidden: 10 * time.Millisecond, SecondLook: 10 * time.Millisecond, Spread: 5 * time.Millisecond,
 	Stuck: 50 * time.Millisecond, Drain: 10 * time.Millisecond, Abandon: 10 * time.Millisecond, Report: soon,
 }
 

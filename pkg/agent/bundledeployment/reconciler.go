@@ -23,6 +23,7 @@ type Reconciler struct {
 	waiting  *waiting
 	contents *contents
 	owners   *owners
+	lent     *lent
 
 	mu      sync.Mutex
 	current *attached
@@ -40,7 +41,7 @@ func New(c Config) *Reconciler {
 	if c.Workers <= 0 {
 		c.Workers = DefaultWorkers
 	}
-	r := &Reconciler{Config: c, memory: newMemory(), waiting: newWaiting(), contents: newContents(), owners: newOwners()}
+	r := &Reconciler{Config: c, memory: newMemory(), waiting: newWaiting(), contents: newContents(), owners: newOwners(), lent: newLent(c.Workers)}
 	r.queue = kube.NewQueue("bundledeployments", c.Workers, c.Pace.RetryFirst, c.Pace.RetryMax, r.reconcile)
 	return r
 }

@@ -86,6 +86,7 @@ func (c *Client) WatchUntilReady(resources kube.ResourceList, timeout time.Durat
 	if timeout <= 0 {
 		timeout = HookTimeout
 	}
+	defer Waiting(c.ctx)()
 	done := make(chan error, 1)
 	go func() { done <- c.Client.WatchUntilReady(resources, timeout) }()
 	select {
@@ -103,6 +104,7 @@ func (c *Client) WatchUntilReady(resources kube.ResourceList, timeout time.Durat
 func (c *Client) await(what string, resources kube.ResourceList, timeout, period time.Duration, done func(context.Context, *resource.Info) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(c.ctx, timeout)
 	defer cancel()
+	defer Waiting(c.ctx)()
 	left := resources
 	err := wait.PollUntilContextCancel(ctx, period, true, func(ctx context.Context) (bool, error) {
 		var missing kube.ResourceList
