@@ -2,11 +2,14 @@ package agent
 
 import (
 	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -20,6 +23,7 @@ import (
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // delivery is what the leader does about bundles. It lives as long as the leader leads, and works while there is a
@@ -32,7 +36,10 @@ type delivery struct {
 
 // startDelivery puts the parts together. Its watches run until the context ends; it calls nobody yet.
 func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o Options, counted *metrics.Metrics, report *upgrade.Report) (*delivery, error) {
-	deployer, err := helmdeployer.New(helmdeployer.Config{REST: cfg, Namespace: o.Namespace, Scope: o.Scope, Now: o.Clock.Now})
+	deployer, err := helmdeployer.New(helmdeployer.Config{
+		REST: cfg, Namespace: o.Namespace, Scope: o.Scope, Now: o.Clock.Now,
+		Key: func(ctx context.Context) ([]byte, error) { return recordKey(ctx, client, o.Namespace) },
+	})
 	if err != nil {
 		return nil, fmt.Errorf("bundles cannot be deployed: %w", err)
 	}
@@ -67,6 +74,24 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 		Clock:    o.Clock, Random: rand.Float64,
 	}
 	return d, nil
+}
+
+// recordKey is a secret that only the agent has, made from its own key; nil while it has none.
+func recordKey(ctx context.Context, client kubernetes.Interface, namespace string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingTimeout)
+	defer cancel()
+	secret, err := client.CoreV1().Secrets(namespace).Get(ctx, names.AgentIdentitySecret, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("Secret %s/%s: %w", namespace, names.AgentIdentitySecret, err)
+	}
+	private := secret.Data[registration.KeyPrivateKey]
+	if len(private) == 0 {
+		return nil, nil
+	}
+	return hkdf.Key(sha256.New, private, nil, "fleet/v1 release records", sha256.Size)
 }
 
 // run works until the context ends, and all that is under way with it.

@@ -49,12 +49,12 @@ func (d *Deployer) correct(ctx context.Context, owner Owner, how fleet.CorrectDr
 	if err != nil {
 		return Release{}, err
 	}
-	records.Created = func(made *release.Release) { d.trusted.add(owner, made) }
+	d.keep(ctx, records, owner)
 	current, err := what.pick(records)
 	if err != nil {
 		return Release{}, err
 	}
-	if err := errors.Join(d.agree(owner, current), d.vouch(owner, current)); err != nil {
+	if err := errors.Join(d.agree(owner, current), d.vouch(ctx, owner, current)); err != nil {
 		return Release{}, err
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: owner.Namespace, Name: owner.Name, Force: owner.Target}, debug)

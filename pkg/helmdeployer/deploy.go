@@ -142,7 +142,7 @@ func (op *operation) openRecords() (err error) {
 		return err
 	}
 	op.records.BeforeCreate = op.makeWay
-	op.records.Created = func(made *release.Release) { op.d.trusted.add(op.owner, made) }
+	op.d.keep(op.ctx, op.records, op.owner)
 	capabilities, err := op.client.Capabilities(render.Mentions(op.bundle.Chart, "APIVersions"))
 	if err != nil {
 		return err
@@ -150,6 +150,12 @@ func (op *operation) openRecords() (err error) {
 	op.config = configure(op.identity, op.client, op.records)
 	op.config.Capabilities = capabilities
 	return op.look()
+}
+
+// keep has the records that are made for an owner sealed and remembered.
+func (d *Deployer) keep(ctx context.Context, records *history.Records, owner Owner) {
+	records.Seal = func(made *release.Release) string { return d.seals.seal(ctx, owner.Namespace, owner.Name, made) }
+	records.Created = func(made *release.Release) { d.trusted.add(owner, made) }
 }
 
 func configure(identity *cluster.Identity, client *cluster.Client, records *history.Records) *action.Configuration {
@@ -164,17 +170,29 @@ func configure(identity *cluster.Identity, client *cluster.Client, records *hist
 }
 
 // findOthers looks for releases of the bundle under another name or in another namespace. They are not looked for where the
-// status says that this release was the last: what an interruption left is found by the collection of orphans.
+// status says that this release was the last: what an interruption left is found by the collection of orphans. One of which
+// only its record says that it is the bundle's is left alone; the agent's own are only forgotten.
 func (op *operation) findOthers() error {
-	if id, err := history.ParseID(op.job.Release); err == nil && id.Namespace == op.namespace && id.Name == op.name && op.last != nil {
+	id, err := history.ParseID(op.job.Release)
+	if err == nil && id.Namespace == op.namespace && id.Name == op.name && op.last != nil {
 		return nil
 	}
-	all, err := op.d.List(op.ctx)
+	all, err := op.d.of(op.ctx, op.job.Name)
 	if err != nil {
 		return err
 	}
 	for _, release := range all {
-		if release.BundleID == op.job.Name && (release.Namespace != op.namespace || release.Name != op.name) {
+		if release.Namespace == op.namespace && release.Name == op.name {
+			continue
+		}
+		if release.Namespace == id.Namespace && release.Name == id.Name {
+			op.d.trusted.name(release.Namespace, release.Name, op.job.Name) // the status says it
+		}
+		proven, err := op.d.isProven(op.ctx, release)
+		if err != nil {
+			return err
+		}
+		if proven || op.job.Agent {
 			op.others = append(op.others, release)
 		}
 	}

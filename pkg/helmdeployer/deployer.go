@@ -21,6 +21,9 @@ type Config struct {
 	Scope string
 	// Now is the clock.
 	Now func() time.Time
+	// Key is a secret of the agent, by which it knows the records again that it wrote; nil where there is none yet. Without the
+	// function, as for a person at a terminal, records are believed as far as they agree with what is asked for.
+	Key func(ctx context.Context) ([]byte, error)
 }
 
 // Deployer deploys bundles. Its methods may be called at the same time: those for one release take turns. Between agents
@@ -32,6 +35,7 @@ type Deployer struct {
 	loaded  *loaded
 	known   known
 	trusted trusted
+	seals   seals
 }
 
 // New makes a Deployer; nothing is sent yet.
@@ -46,7 +50,7 @@ func New(cfg Config) (*Deployer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Deployer{cfg: cfg, cluster: connected, loaded: newLoaded(maxLoaded)}, nil
+	return &Deployer{cfg: cfg, cluster: connected, loaded: newLoaded(maxLoaded), seals: seals{ask: cfg.Key}}, nil
 }
 
 // self are the connections of the agent itself.

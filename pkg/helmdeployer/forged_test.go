@@ -89,15 +89,16 @@ func TestAForgedRecordIsNotAppliedOnBehalfOfOthers(t *testing.T) {
 	}
 }
 
-// A record that agrees with the hub is applied on behalf of the bundle's account, and of nobody else.
+// A record of an agent before is applied on behalf of the bundle's account, and of nobody else.
 func TestACorrectionActsForTheAccountThatTheHubNames(t *testing.T) {
 	w := newWorld(t)
 	job := w.tenants(configMap("a", "one"))
 	got, err := w.deployer().Deploy(t.Context(), job)
 	require.NoError(t, err)
-	w.forge("app", 1, steal)
+	w.Remove("ConfigMap", appNamespace, "a")
 	_, err = w.deployer().Correct(t.Context(), got.ID, ownerOfJob(job), fleet.CorrectDrift{Enabled: true})
 	require.NoError(t, err)
+	assert.True(t, w.has("ConfigMap", appNamespace, "a"))
 	assert.Equal(t, tenant, w.userOf("POST /api/v1/namespaces/apps/configmaps"))
 	assert.Equal(t, tenant, w.userOf("GET /api/v1/namespaces/apps/secrets"))
 
@@ -175,14 +176,14 @@ func TestAChangedRecordHasNoHooksRunAndNoNamespaceRemoved(t *testing.T) {
 	}
 }
 
-// Only its record says so: the namespace stays.
+// Only its record says so: the namespace stays, and so does the release.
 func TestAForgedRecordRemovesNoNamespace(t *testing.T) {
 	w := newWorld(t)
 	w.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: appNamespace}})
 	w.record(appNamespace, "forged", map[string]string{
 		bundleIDAnnotation: "forged", agentNamespaceAnnotation: agentNamespace, deleteNamespaceAnnotation: "true",
 	})
-	require.NoError(t, w.deployer().Uninstall(t.Context(), "forged"))
-	assert.Empty(t, w.states(appNamespace, "forged"))
+	require.ErrorIs(t, w.deployer().Uninstall(t.Context(), "forged"), ErrUnproven)
+	assert.Equal(t, []string{"1 deployed"}, w.states(appNamespace, "forged"))
 	assert.True(t, w.has("Namespace", "", appNamespace))
 }

@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -88,7 +89,13 @@ func (w *world) userOf(request string) string {
 // deployer is a new agent on the cluster.
 func (w *world) deployer() *Deployer {
 	w.t.Helper()
-	d, err := New(Config{REST: w.Config(), Namespace: agentNamespace, Now: time.Now})
+	return w.agent(func(context.Context) ([]byte, error) { return []byte("the agent's key"), nil })
+}
+
+// agent is one with a key of its own.
+func (w *world) agent(key func(context.Context) ([]byte, error)) *Deployer {
+	w.t.Helper()
+	d, err := New(Config{REST: w.Config(), Namespace: agentNamespace, Now: time.Now, Key: key})
 	require.NoError(w.t, err)
 	return d
 }

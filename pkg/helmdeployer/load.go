@@ -12,7 +12,8 @@ import (
 )
 
 // Load reads back a release that a status on the hub names, of the bundle that it names it for. It is ErrNoRelease where the
-// release is not recorded, or not as the agent has known it. The objects are the caller's own.
+// release is not recorded, or not as the agent has known it. A record that does not bear the agent's seal is read all the
+// same, as those of other agents are: by it nothing is done but to compare. The objects are the caller's own.
 func (d *Deployer) Load(ctx context.Context, releaseID string, owner Owner) (Release, error) {
 	id, err := history.ParseID(releaseID)
 	if err != nil {
@@ -33,7 +34,10 @@ func (d *Deployer) Load(ctx context.Context, releaseID string, owner Owner) (Rel
 		return Release{}, fmt.Errorf("release %s: its record was changed by somebody else: %w", id, ErrNoRelease)
 	}
 	if id.Namespace == owner.Namespace && id.Name == owner.Name && found.Version == id.Revision && d.agree(owner, found) == nil {
-		d.trusted.add(owner, found)
+		d.trusted.name(id.Namespace, id.Name, owner.BundleID)
+		if !d.isStrict() || d.isSealed(ctx, id.Namespace, id.Name, found) {
+			d.trusted.add(owner, found)
+		}
 	}
 	return d.read(found)
 }

@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -55,8 +56,8 @@ func (d *Deployer) agree(owner Owner, found *release.Release) error {
 }
 
 // vouch says whether a record is the one that this agent wrote or read before. One that it does not know counts if it agrees
-// with the hub, and is known from then on.
-func (d *Deployer) vouch(owner Owner, found *release.Release) error {
+// with the hub and bears the agent's seal, and is known from then on.
+func (d *Deployer) vouch(ctx context.Context, owner Owner, found *release.Release) error {
 	known, same := d.trusted.knows(owner.Namespace, owner.Name, found)
 	switch {
 	case same:
@@ -66,6 +67,9 @@ func (d *Deployer) vouch(owner Owner, found *release.Release) error {
 	}
 	if err := d.agree(owner, found); err != nil {
 		return err
+	}
+	if d.isStrict() && !d.isSealed(ctx, owner.Namespace, owner.Name, found) {
+		return fmt.Errorf("release %s/%s:%d: its record does not bear this agent's seal: %w", owner.Namespace, owner.Name, found.Version, ErrForeign)
 	}
 	d.trusted.add(owner, found)
 	return nil

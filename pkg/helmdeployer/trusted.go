@@ -14,6 +14,8 @@ import (
 type trusted struct {
 	mu       sync.Mutex
 	releases map[[2]string]map[int]voucher
+	// named are the bundles of which the hub said that a release is theirs: it may be removed with them.
+	named map[[2]string]string
 }
 
 // voucher is what is known of a revision: on whose behalf it was deployed, and what its record says.
@@ -57,6 +59,32 @@ func (t *trusted) add(owner Owner, found *release.Release) {
 	t.releases[key][found.Version] = made
 }
 
+// name remembers that the hub said of a release that it is a bundle's.
+func (t *trusted) name(namespace, name, bundle string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.named == nil {
+		t.named = map[[2]string]string{}
+	}
+	t.named[[2]string{namespace, name}] = bundle
+}
+
+// isNamed says whether more than its record says of a release that it is the bundle's.
+func (t *trusted) isNamed(of Deployed) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := [2]string{of.Namespace, of.Name}
+	if t.named[key] == of.BundleID {
+		return true
+	}
+	for _, made := range t.releases[key] {
+		if made.owner.BundleID == of.BundleID {
+			return true
+		}
+	}
+	return false
+}
+
 // knows says whether there is a voucher for a revision, and whether it is for what the record says now.
 func (t *trusted) knows(namespace, name string, found *release.Release) (known, same bool) {
 	t.mu.Lock()
@@ -95,4 +123,10 @@ func (t *trusted) keep(namespace, name string, recorded []*release.Release) {
 	}
 }
 
-func (t *trusted) drop(namespace, name string) { t.keep(namespace, name, nil) }
+// drop forgets a release that is gone.
+func (t *trusted) drop(namespace, name string) {
+	t.keep(namespace, name, nil)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.named, [2]string{namespace, name})
+}

@@ -177,7 +177,7 @@ func newestDeployed(records *history.Records) (*release.Release, error) {
 
 // undoUpgrade rolls back to a revision, if it is the one that the agent knows: all that its record says is applied.
 func (op *operation) undoUpgrade(failure error, to *release.Release) error {
-	if err := op.d.vouch(op.owner, to); err != nil {
+	if err := op.d.vouch(op.ctx, op.owner, to); err != nil {
 		return errors.Join(failure, fmt.Errorf("the release is not rolled back: %w", err))
 	}
 	rollback := action.NewRollback(op.config)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"helm.sh/helm/v3/pkg/action"
-	"helm.sh/helm/v3/pkg/release"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -18,13 +17,15 @@ import (
 )
 
 // Uninstall removes the releases of a bundle and their objects. The caller has made sure that the bundle is gone. Of the
-// agent's own bundle, and of one whose objects are to be kept, only the records are removed.
+// agent's own bundle, and of one whose objects are to be kept, only the records are removed. ErrUnproven says that all went but
+// what cannot be told from somebody else's.
 func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 	found, err := d.of(ctx, bundleID)
 	if err != nil {
 		return err
 	}
 	var errs []error
+	var unproven error
 	for _, release := range found {
 		if release.KeepResources || names.IsAgentBundle(bundleID) {
 			errs = append(errs, d.forget(ctx, release))
@@ -32,6 +33,8 @@ func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 		}
 		notes, err := d.uninstall(ctx, release)
 		switch {
+		case errors.Is(err, ErrUnproven):
+			unproven, err = errors.Join(unproven, err), nil
 		case err != nil:
 		case notes[deleteNamespaceAnnotation] == "true":
 			err = d.deleteNamespace(ctx, release.Namespace)
@@ -41,7 +44,10 @@ func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return unproven
 }
 
 // UninstallRelease removes one release, as List has it, and its objects: one that its bundle has no more. What is no release
@@ -103,8 +109,8 @@ func (d *Deployer) dropLoaded(release Deployed) {
 }
 
 // uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays, and so does
-// what the release has not marked. Hooks are run, and the notes of the record returned, only where the agent knows the
-// record otherwise than from the cluster; on whose behalf it was deployed it knows then, too.
+// what the release has not marked. Hooks are run, and the notes of the record returned, only where the agent wrote the record;
+// on whose behalf it was deployed it knows then, too. Where only the record says whose the release is, that is ErrUnproven.
 func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[string]string, err error) {
 	end, err := d.turns.take(ctx, release.Namespace, release.Name)
 	if err != nil {
@@ -123,9 +129,10 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 	if err != nil {
 		return nil, err
 	}
-	notes, known, err := d.lastNotes(records, release, revision)
-	if err != nil {
-		return nil, err
+	notes, known := d.lastNotes(ctx, records, release, revision)
+	if !known && d.isStrict() && !d.trusted.isNamed(release) && records.Newest() != nil {
+		return nil, fmt.Errorf("release %s/%s, which calls itself bundle %.120q, stays: %w: is it not wanted any more, remove it with helm uninstall",
+			release.Namespace, release.Name, release.BundleID, ErrUnproven)
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: release.Namespace, Name: release.Name}, debug)
 	uninstall := action.NewUninstall(configure(identity, client, records))
@@ -142,17 +149,18 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 	return notes, nil
 }
 
-// lastNotes are the notes of the newest record of a release, if it is the newest one that the agent knows, unchanged.
-func (d *Deployer) lastNotes(records *history.Records, of Deployed, known int) (notes map[string]string, ok bool, err error) {
-	found, err := records.List(func(r *release.Release) bool { return r.Version >= known })
-	if err != nil || len(found) != 1 || found[0].Version != known {
-		return nil, false, err
+// lastNotes are the notes of the newest record of a release, if the agent wrote it: since its start, where known is the
+// newest revision that it knows, or before that.
+func (d *Deployer) lastNotes(ctx context.Context, records *history.Records, of Deployed, known int) (notes map[string]string, ok bool) {
+	found := records.Newest()
+	if found == nil {
+		return nil, false
 	}
-	_, same := d.trusted.knows(of.Namespace, of.Name, found[0])
-	if !same {
-		return nil, false, nil
+	_, same := d.trusted.knows(of.Namespace, of.Name, found)
+	if found.Version == known && same || known < found.Version && d.isSealedFor(ctx, of, found) {
+		return notesOf(found), true
 	}
-	return notesOf(found[0]), true, nil
+	return nil, false
 }
 
 // protected are namespaces that no bundle takes with it.

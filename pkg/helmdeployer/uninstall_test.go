@@ -145,8 +145,7 @@ func TestAForgedRecordRemovesAndMakesNothing(t *testing.T) {
 	w.put(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: appNamespace, Name: "x"}})
 	notes := map[string]string{"fleet.cattle.io/bundle-id": "forged", "fleet.cattle.io/agent-namespace": agentNamespace}
 	w.record(appNamespace, "forged", notes)
-	require.NoError(t, w.deployer().Uninstall(t.Context(), "forged"))
-	assert.Empty(t, w.states(appNamespace, "forged"), "the record goes")
+	require.ErrorIs(t, w.deployer().Uninstall(t.Context(), "forged"), ErrUnproven)
 	assert.True(t, w.has("ConfigMap", appNamespace, "x"), "what it names stays")
 	assert.False(t, w.has("ConfigMap", appNamespace, "made-by-hook"))
 

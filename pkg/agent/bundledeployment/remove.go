@@ -133,11 +133,15 @@ func (r *Reconciler) takeAway(ctx context.Context, session *attached, name strin
 			result, call, what = metrics.RemoveForgotten, r.Deployer.Forget, "Forgotten, its resources stay"
 		}
 		err := r.guarded(ctx, name, r.Pace.Stuck, func(ctx context.Context) error { return call(ctx, name) })
-		if err != nil {
+		switch {
+		case errors.Is(err, helmdeployer.ErrUnproven): // it may be anybody's, and its record anybody's work
+			log.Warnf("Not all is removed: %v", err)
+		case err != nil:
 			return err
+		default:
+			r.Metrics.Removed(result)
+			log.Info(what)
 		}
-		r.Metrics.Removed(result)
-		log.Info(what)
 	}
 	if keep {
 		return nil

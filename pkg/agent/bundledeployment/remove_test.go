@@ -2,6 +2,7 @@ package bundledeployment
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer"
 )
 
 func (w *world) removed() []string {
@@ -172,6 +174,22 @@ func TestTheAgentAndWhatIsToBeKeptAreOnlyForgotten(t *testing.T) {
 		})
 	}
 	assert.Empty(t, w.removed())
+}
+
+// What cannot be told from somebody else's work stays, and is not asked for again and again.
+func TestAReleaseThatIsNotProvenIsLeftAlone(t *testing.T) {
+	w := start(t)
+	w.put("app")
+	w.isDeployed("app")
+	w.deployer.with(func() { w.deployer.fails["app"] = fmt.Errorf("release: %w", helmdeployer.ErrUnproven) })
+	w.hub.Remove(deployments, clusterNamespace, "app")
+	w.eventually("it is given up", func() bool {
+		w.memory.mu.Lock()
+		defer w.memory.mu.Unlock()
+		return w.memory.notes["app"] == nil
+	})
+	asked := w.reads(deployments)
+	w.never("asked again", func() bool { return w.reads(deployments) > asked || len(w.removed()) > 0 })
 }
 
 func TestARemovalThatFailsIsTriedAgain(t *testing.T) {

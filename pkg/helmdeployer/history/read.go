@@ -70,6 +70,7 @@ func Read(ctx context.Context, client typedcore.SecretsGetter, id ID) (*release.
 	if err != nil {
 		return nil, fmt.Errorf("release %s: %w", id, err)
 	}
+	found.Labels = foreign(secret.Labels)
 	return found, nil
 }
 

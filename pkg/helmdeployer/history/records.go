@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // SecretType is that of the Secrets with the records.
@@ -22,11 +24,13 @@ const SecretType corev1.SecretType = "helm.sh/release.v1"
 
 // Labels of the Secrets.
 const (
-	OwnerLabel    = "owner"
-	Owner         = "helm"
-	NameLabel     = "name"
-	StatusLabel   = "status"
-	VersionLabel  = "version"
+	OwnerLabel   = "owner"
+	Owner        = "helm"
+	NameLabel    = "name"
+	StatusLabel  = "status"
+	VersionLabel = "version"
+	// SealLabel is the agent's: by it an agent knows the records that it wrote.
+	SealLabel     = names.Prefix + "seal"
 	createdLabel  = "createdAt"
 	modifiedLabel = "modifiedAt"
 	dataKey       = "release"
@@ -48,7 +52,9 @@ type Records struct {
 	BeforeCreate func() error
 	// Created is told of each record that was created.
 	Created func(*release.Release)
-	lost    error
+	// Seal makes the seal of a record that is created; empty, or no function, is none.
+	Seal func(*release.Release) string
+	lost error
 }
 
 type record struct {
@@ -108,6 +114,17 @@ func (r *Records) Get(key string) (*release.Release, error) {
 	return found.release, nil
 }
 
+// Newest is the record of the last revision, nil if there is none.
+func (r *Records) Newest() *release.Release {
+	var newest *release.Release
+	for _, record := range r.byKey {
+		if newest == nil || record.release.Version > newest.Version {
+			newest = record.release
+		}
+	}
+	return newest
+}
+
 // List returns those that the filter takes.
 func (r *Records) List(filter func(*release.Release) bool) ([]*release.Release, error) {
 	var found []*release.Release
@@ -139,6 +156,7 @@ func (r *Records) Create(key string, rel *release.Release) error {
 	if r.lost != nil {
 		return r.lost
 	}
+	r.seal(rel)
 	secret, err := r.secret(key, rel, createdLabel)
 	if err != nil {
 		return err
@@ -160,6 +178,19 @@ func (r *Records) Create(key string, rel *release.Release) error {
 		r.Created(rel)
 	}
 	return nil
+}
+
+// seal gives a new record its own seal. Helm has labels of the revision before passed on, and shares them.
+func (r *Records) seal(rel *release.Release) {
+	marks := map[string]string{}
+	maps.Copy(marks, rel.Labels)
+	delete(marks, SealLabel)
+	if r.Seal != nil {
+		if seal := r.Seal(rel); seal != "" {
+			marks[SealLabel] = seal
+		}
+	}
+	rel.Labels = marks
 }
 
 // Update changes a record that was read or created before.
