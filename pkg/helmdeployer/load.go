@@ -33,9 +33,10 @@ func (d *Deployer) Load(ctx context.Context, releaseID string, owner Owner) (Rel
 	if known, same := d.trusted.knows(id.Namespace, id.Name, found); known && !same {
 		return Release{}, fmt.Errorf("release %s: its record was changed by somebody else: %w", id, ErrNoRelease)
 	}
-	if id.Namespace == owner.Namespace && id.Name == owner.Name && found.Version == id.Revision && d.agree(owner, found) == nil {
+	if id.Namespace == owner.Namespace && id.Name == owner.Name {
 		d.trusted.name(id.Namespace, id.Name, owner.BundleID)
-		if !d.isStrict() || d.isSealed(ctx, id.Namespace, id.Name, found) {
+		agrees := found.Version == id.Revision && d.agree(owner, found) == nil
+		if agrees && (!d.isStrict() || d.isSealed(ctx, id.Namespace, id.Name, found)) {
 			d.trusted.add(owner, found)
 		}
 	}
