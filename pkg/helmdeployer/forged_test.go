@@ -2,6 +2,7 @@ package helmdeployer
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,6 +107,23 @@ func TestACorrectionActsForTheAccountThatTheHubNames(t *testing.T) {
 	other.Namespace = "others"
 	_, err = w.deployer().Correct(t.Context(), got.ID, other, fleet.CorrectDrift{Enabled: true})
 	require.ErrorIs(t, err, ErrForeign)
+}
+
+// A record that is made to be large is not looked at: what it holds takes many times its size in memory.
+func TestALargeRecordOfSomebodyElseIsNotLookedAt(t *testing.T) {
+	w := newWorld(t)
+	job := raw("app", configMap("a", "one"))
+	got, err := w.deployer().Deploy(t.Context(), job)
+	require.NoError(t, err)
+	w.forge("app", 1, func(r *release.Release) { r.Manifest += strings.Repeat("#\n", maxUnsealed/2) })
+	d := w.deployer()
+	_, err = d.Load(t.Context(), got.ID, ownerOf("app"))
+	require.ErrorIs(t, err, ErrNoRelease)
+	_, err = d.Deploy(t.Context(), job)
+	require.ErrorContains(t, err, "remove secret sh.helm.release.v1.app.v1")
+	w.Remove("Secret", appNamespace, history.Key("app", 1))
+	_, err = d.Deploy(t.Context(), job)
+	require.NoError(t, err)
 }
 
 // What the agent knows of a record holds, also where nobody's account is in between.

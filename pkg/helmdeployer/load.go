@@ -33,6 +33,9 @@ func (d *Deployer) Load(ctx context.Context, releaseID string, owner Owner) (Rel
 	if known, same := d.trusted.knows(id.Namespace, id.Name, found); known && !same {
 		return Release{}, fmt.Errorf("release %s: its record was changed by somebody else: %w", id, ErrNoRelease)
 	}
+	if d.isOutsized(ctx, id.Namespace, id.Name, found) {
+		return Release{}, fmt.Errorf("release %s: its record is not this agent's, and larger than %d bytes: %w", id, maxUnsealed, ErrNoRelease)
+	}
 	if id.Namespace == owner.Namespace && id.Name == owner.Name {
 		d.trusted.name(id.Namespace, id.Name, owner.BundleID)
 		agrees := found.Version == id.Revision && d.agree(owner, found) == nil

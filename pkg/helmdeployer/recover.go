@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
 
+	"github.com/rancher/fleet/pkg/helmdeployer/history"
 	"github.com/rancher/fleet/pkg/helmdeployer/render"
 )
 
@@ -21,6 +22,12 @@ func (op *operation) look() error {
 	}
 	if err != nil {
 		return fmt.Errorf("release %s/%s: %w", op.namespace, op.name, err)
+	}
+	for _, revision := range revisions {
+		if op.d.isOutsized(op.ctx, op.namespace, op.name, revision) {
+			return fmt.Errorf("release %s/%s: the record of revision %d is not this agent's, and larger than %d bytes: remove secret %s if it is not wanted",
+				op.namespace, op.name, revision.Version, maxUnsealed, history.Key(op.name, revision.Version))
+		}
 	}
 	op.d.trusted.keep(op.namespace, op.name, revisions)
 	releaseutil.SortByRevision(revisions)

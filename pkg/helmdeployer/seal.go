@@ -70,6 +70,15 @@ func (d *Deployer) isSealed(ctx context.Context, namespace, name string, found *
 // isStrict says whether the deployer can seal. One that cannot believes records as far as they agree with what it is told.
 func (d *Deployer) isStrict() bool { return d.seals.ask != nil }
 
+// maxUnsealed bounds the objects of a record that somebody else wrote: in memory they take many times their size. A Secret
+// holds more only of what was made to be large.
+const maxUnsealed = 16 << 20
+
+// isOutsized says whether a record is somebody else's and too large to be looked at.
+func (d *Deployer) isOutsized(ctx context.Context, namespace, name string, found *release.Release) bool {
+	return d.isStrict() && len(found.Manifest) > maxUnsealed && !d.isSealed(ctx, namespace, name, found)
+}
+
 // isProven says whether a release, as it is listed, is this agent's for certain: by what it did or heard since its start, or
 // by the seal of the record.
 func (d *Deployer) isProven(ctx context.Context, of Deployed) (bool, error) {

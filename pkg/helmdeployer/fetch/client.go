@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -29,9 +30,17 @@ type fetcher struct {
 	access Access
 	http   *http.Client
 	pool   *http.Transport
+	// ctx is that of the fetch: what it has begun ends with it.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu sync.Mutex
+	// received is how much it was sent, hasTurn says that it has its turn among the large ones.
+	received        int64
+	hasTurn, closed bool
 }
 
-func newFetcher(access Access) (*fetcher, error) {
+func newFetcher(ctx context.Context, access Access) (*fetcher, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.InsecureSkipTLSVerify} //nolint:gosec // the user's choice
 	if len(access.CABundle) > 0 {
 		roots, err := x509.SystemCertPool()
@@ -48,11 +57,11 @@ func newFetcher(access Access) (*fetcher, error) {
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSClientConfig: settings,
 		TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
 	}
-	client := &http.Client{Transport: bounded{pool}, Timeout: callTimeout, CheckRedirect: checkRedirect}
-	return &fetcher{access: access, http: client, pool: pool}, nil
+	f := &fetcher{access: access, pool: pool}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	f.http = &http.Client{Transport: bounded{pool, f}, Timeout: callTimeout, CheckRedirect: checkRedirect}
+	return f, nil
 }
-
-func (f *fetcher) close() { f.pool.CloseIdleConnections() }
 
 // refuseLinkLocal keeps bundles away from the metadata services of clouds, which give whoever asks the node's credentials.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
@@ -76,16 +85,20 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// bounded cuts answers that are too long to be a chart or an index.
-type bounded struct{ next http.RoundTripper }
+// bounded cuts answers that are too long to be a chart or an index, and counts all of them.
+type bounded struct {
+	next  http.RoundTripper
+	fetch *fetcher
+}
 
 func (b bounded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := b.next.RoundTrip(req)
 	if err == nil {
+		body := counted{resp.Body, b.fetch}
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.LimitReader(resp.Body, maxIndex+1), resp.Body}
+		}{io.LimitReader(body, maxIndex+1), body}
 	}
 	return resp, err
 }

@@ -35,19 +35,17 @@ type Source struct {
 	Version string
 }
 
-const (
-	maxIndex = 64 << 20
-	maxChart = 32 << 20
-)
-
 // Chart gets a chart.
 func Chart(ctx context.Context, source Source, access Access) (*chart.Chart, error) {
-	f, err := newFetcher(access)
+	f, err := newFetcher(ctx, access)
 	if err != nil {
 		return nil, err
 	}
 	defer f.close()
-	archive, err := f.archive(ctx, source)
+	archive, err := f.archive(f.ctx, source)
+	if err == nil {
+		err = f.fits(archive)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("chart %s: %w", source, err)
 	}
@@ -108,22 +106,9 @@ func (f *fetcher) fromRepository(ctx context.Context, source Source) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("the index of the repository: %w", err)
 	}
-	index := &repo.IndexFile{}
-	if err := yaml.Unmarshal(data, index); err != nil {
-		// What the server sent is not repeated: it may be another's secret.
-		return nil, errors.New("the index of the repository cannot be read: is this the address of a Helm repository?")
-	}
-	for _, versions := range index.Entries {
-		for _, version := range versions {
-			if version == nil || version.Metadata == nil {
-				return nil, errors.New("the index of the repository has an entry without metadata")
-			}
-		}
-	}
-	index.SortEntries()
-	found, err := index.Get(source.Chart, source.Version)
+	found, err := lookUp(ctx, data, source)
 	if err != nil {
-		return nil, fmt.Errorf("the index of the repository: %w", err)
+		return nil, err
 	}
 	if len(found.URLs) == 0 {
 		return nil, fmt.Errorf("the index of the repository names no address for version %.40q", found.Version)
@@ -141,6 +126,32 @@ func (f *fetcher) fromRepository(ctx context.Context, source Source) ([]byte, er
 	}
 	// Credentials are for the repository's host alone.
 	return f.get(ctx, address, target.Scheme == base.Scheme && target.Host == base.Host, maxChart)
+}
+
+// lookUp finds a chart in the index of a repository.
+func lookUp(ctx context.Context, data []byte, source Source) (*repo.ChartVersion, error) {
+	if err := parsing.Acquire(ctx, int64(len(data))); err != nil {
+		return nil, err
+	}
+	defer parsing.Release(int64(len(data)))
+	index := &repo.IndexFile{}
+	if err := yaml.Unmarshal(data, index); err != nil {
+		// What the server sent is not repeated: it may be another's secret.
+		return nil, errors.New("the index of the repository cannot be read: is this the address of a Helm repository?")
+	}
+	for _, versions := range index.Entries {
+		for _, version := range versions {
+			if version == nil || version.Metadata == nil {
+				return nil, errors.New("the index of the repository has an entry without metadata")
+			}
+		}
+	}
+	index.SortEntries()
+	found, err := index.Get(source.Chart, source.Version)
+	if err != nil {
+		return nil, fmt.Errorf("the index of the repository: %w", err)
+	}
+	return found, nil
 }
 
 // get reads a file, with the credentials if they are for its host.

@@ -3,12 +3,15 @@ package history
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"golang.org/x/sync/semaphore"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 )
@@ -16,11 +19,20 @@ import (
 const (
 	// maxRecord is what an API server takes for the data of a Secret.
 	maxRecord = 1 << 20
-	// maxUnpacked bounds what a record may become when it is unpacked.
-	maxUnpacked = 100 << 20
+	// maxUnpacked bounds what a record may become when it is unpacked: thirty times and more what it is packed.
+	maxUnpacked = 32 << 20
+	// maxHistory bounds what the records of one release may become together, and what is unpacked at the same time.
+	maxHistory = 2 * maxUnpacked
 )
 
 var gzipMagic = []byte{0x1f, 0x8b, 0x08}
+
+// gzipSmallest is the size of a header and of an end, whose last four bytes are the size of what is packed.
+const gzipSmallest = 18
+
+// unpacking is the memory in which records are unpacked, whoever asks for it. Records may be anybody's work: many that are
+// made to be large together take no more than one or two of them. Nothing else is waited for while a part of it is held.
+var unpacking = semaphore.NewWeighted(maxHistory)
 
 // TooLargeError says that a release does not fit into its record.
 type TooLargeError struct {
@@ -63,23 +75,52 @@ func encode(r *release.Release) ([]byte, error) {
 
 // Decode unpacks the record of a release, or as much of it as into has fields for.
 func Decode(record []byte, into any) error {
-	data, err := unpack(record)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("decoding the record of a release: %w", err)
-	}
-	return nil
+	_, err := decode(record, into)
+	return err
 }
 
-func unpack(record []byte) ([]byte, error) {
-	packed := make([]byte, base64.StdEncoding.DecodedLen(len(record)))
+// decode says besides how large the record is when it is unpacked.
+func decode(record []byte, into any) (size int, err error) {
+	packed, size, err := open(record)
+	if err != nil {
+		return 0, err
+	}
+	if err := unpacking.Acquire(context.Background(), int64(size)); err != nil {
+		return 0, err // of a context that ends, which this one does not
+	}
+	defer unpacking.Release(int64(size))
+	data, err := unpack(packed, size)
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return 0, fmt.Errorf("decoding the record of a release: %w", err)
+	}
+	return size, nil
+}
+
+// open takes the outer wrapping off a record, and says how large it says that it is when it is unpacked.
+func open(record []byte) (packed []byte, size int, err error) {
+	packed = make([]byte, base64.StdEncoding.DecodedLen(len(record)))
 	n, err := base64.StdEncoding.Decode(packed, record)
 	if err != nil {
-		return nil, fmt.Errorf("decoding the record of a release: %w", err)
+		return nil, 0, fmt.Errorf("decoding the record of a release: %w", err)
 	}
-	packed = packed[:n]
+	packed, size = packed[:n], n
+	if bytes.HasPrefix(packed, gzipMagic) {
+		if n < gzipSmallest {
+			return nil, 0, errors.New("unpacking the record of a release: it is cut off")
+		}
+		size = int(binary.LittleEndian.Uint32(packed[n-4:]))
+	}
+	if size > maxUnpacked {
+		return nil, 0, fmt.Errorf("unpacking the record of a release: it is larger than %d bytes", maxUnpacked)
+	}
+	return packed, size, nil
+}
+
+// unpack believes no record about its size.
+func unpack(packed []byte, size int) ([]byte, error) {
 	// The first releases of Helm did not compress.
 	if !bytes.HasPrefix(packed, gzipMagic) {
 		return packed, nil
@@ -88,23 +129,25 @@ func unpack(record []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the record of a release: %w", err)
 	}
-	data, err := io.ReadAll(io.LimitReader(reader, maxUnpacked+1))
+	data, err := io.ReadAll(io.LimitReader(reader, int64(size)+1))
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the record of a release: %w", err)
 	}
-	if len(data) > maxUnpacked {
-		return nil, fmt.Errorf("unpacking the record of a release: it is larger than %d bytes", maxUnpacked)
+	if len(data) > size {
+		return nil, fmt.Errorf("unpacking the record of a release: it is larger than the %d bytes that it says", size)
 	}
 	return data, nil
 }
 
-func decodeRelease(record []byte) (*release.Release, error) {
+// decodeRelease says besides how large the record is when it is unpacked.
+func decodeRelease(record []byte) (*release.Release, int, error) {
 	r := &release.Release{}
-	if err := Decode(record, r); err != nil {
-		return nil, err
+	size, err := decode(record, r)
+	if err != nil {
+		return nil, 0, err
 	}
 	if r.Name == "" || r.Info == nil {
-		return nil, errors.New("the record of a release has no name or no state")
+		return nil, 0, errors.New("the record of a release has no name or no state")
 	}
-	return r, nil
+	return r, size, nil
 }

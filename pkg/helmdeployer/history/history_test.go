@@ -37,7 +37,7 @@ func TestRecordsOfOtherVersionsAreRead(t *testing.T) {
 		"Helm 4":         packed(t, fromHelm4),
 		"not compressed": []byte(base64.StdEncoding.EncodeToString([]byte(fromHelm4))),
 		"written by us": func() []byte {
-			read, err := decodeRelease(packed(t, fromHelm4))
+			read, _, err := decodeRelease(packed(t, fromHelm4))
 			require.NoError(t, err)
 			again, err := encode(read)
 			require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestRecordsOfOtherVersionsAreRead(t *testing.T) {
 		}(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			read, err := decodeRelease(record)
+			read, _, err := decodeRelease(record)
 			require.NoError(t, err)
 			assert.Equal(t, "app", read.Name)
 			assert.Equal(t, 3, read.Version)
@@ -64,7 +64,7 @@ func TestOnlyWhatIsNeededOfAChartIsRecorded(t *testing.T) {
 	}}
 	record, err := encode(full)
 	require.NoError(t, err)
-	read, err := decodeRelease(record)
+	read, _, err := decodeRelease(record)
 	require.NoError(t, err)
 	assert.Empty(t, read.Chart.Templates)
 	assert.Empty(t, read.Chart.Files)
@@ -100,7 +100,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("H4sI"))
 	f.Add([]byte("e30="))
 	f.Fuzz(func(t *testing.T, record []byte) {
-		read, err := decodeRelease(record)
+		read, _, err := decodeRelease(record)
 		if err == nil && (read.Name == "" || read.Info == nil) {
 			t.Fatal("a release without a name or a state was taken")
 		}

@@ -66,7 +66,7 @@ func Read(ctx context.Context, client typedcore.SecretsGetter, id ID) (*release.
 	if secret.Type != SecretType {
 		return nil, fmt.Errorf("release %s: secret %s is of another type than Helm's", id, secret.Name)
 	}
-	found, err := decodeRelease(secret.Data[dataKey])
+	found, _, err := decodeRelease(secret.Data[dataKey])
 	if err != nil {
 		return nil, fmt.Errorf("release %s: %w", id, err)
 	}

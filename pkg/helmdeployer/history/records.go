@@ -39,6 +39,9 @@ const (
 // ErrTaken says that somebody else has changed a record since it was read: another agent, or a person with Helm.
 var ErrTaken = errors.New("the release was changed by somebody else in the meantime")
 
+// recordsPage is how many records are read at a time. A release has two or three.
+const recordsPage = 10
+
 // Records are those of one release during one operation. They are read once; what is written is written to them too. A
 // record is changed only if nobody else has changed it since: so the state of a release is a lock between agents. They are
 // a driver of Helm's storage.
@@ -48,6 +51,8 @@ type Records struct {
 	name    string
 	now     func() time.Time
 	byKey   map[string]*record
+	// size is that of all records, unpacked, when they were read.
+	size int
 	// BeforeCreate is called before a record is created: the last moment at which nothing has been changed.
 	BeforeCreate func() error
 	// Created is told of each record that was created.
@@ -67,23 +72,31 @@ type record struct {
 func Open(ctx context.Context, secrets typedcore.SecretInterface, name string, now func() time.Time) (*Records, error) {
 	r := &Records{ctx: ctx, secrets: secrets, name: name, now: now, byKey: map[string]*record{}}
 	selector := labels.Set{OwnerLabel: Owner, NameLabel: name}.AsSelector().String()
-	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: selector})
-	if err != nil {
-		return nil, fmt.Errorf("reading the history of release %s: %w", name, err)
-	}
-	for i := range list.Items {
-		if err := r.add(&list.Items[i]); err != nil {
-			return nil, err
+	options := metav1.ListOptions{LabelSelector: selector, Limit: recordsPage}
+	for {
+		list, err := secrets.List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("reading the history of release %s: %w", name, err)
 		}
-		list.Items[i].Data = nil
+		for i := range list.Items {
+			if err := r.add(&list.Items[i]); err != nil {
+				return nil, err
+			}
+			list.Items[i].Data = nil
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return r, nil
+		}
 	}
-	return r, nil
 }
 
 func (r *Records) add(secret *corev1.Secret) error {
-	decoded, err := decodeRelease(secret.Data[dataKey])
+	decoded, size, err := decodeRelease(secret.Data[dataKey])
 	if err != nil {
 		return fmt.Errorf("secret %s cannot be read, and has to be removed by hand: %w", secret.Name, err)
+	}
+	if r.size += size; r.size > maxHistory {
+		return fmt.Errorf("the records of release %s are larger than %d bytes together: remove those that are not Helm's, or lower helm.maxHistory", r.name, maxHistory)
 	}
 	decoded.Labels = foreign(secret.Labels)
 	r.byKey[secret.Name] = &record{release: decoded, labels: secret.Labels, version: secret.ResourceVersion}
