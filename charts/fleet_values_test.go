@@ -46,6 +46,7 @@ var fleetConfigRows = []row{
 	{path: "agentCredential.agentInitiatedLifetime", set: "720h", want: config(`"720h"`, "agentCredential", "agentInitiatedLifetime")},
 	{path: "agentCredential.onShortLifetime", set: "renewOnly", want: config(`"renewOnly"`, "agentCredential", "onShortLifetime")},
 	{path: "registration.requireIdentity", set: "true", want: config(`true`, "registration", "requireIdentity")},
+	{path: "registration.strictLabels", set: "true", want: config(`true`, "registration", "strictLabels")},
 	{path: "registration.ttlUngranted", set: "1h", want: config(`"1h"`, "registration", "ttlUngranted")},
 	{path: "agentUpgrade.canary", set: "{matchLabels: {env: test}}", want: config(`{"matchLabels":{"env":"test"}}`, "agentUpgrade", "canary")},
 	{path: "agentUpgrade.maxUnavailable", set: "3", want: config(`3`, "agentUpgrade", "maxUnavailable")},

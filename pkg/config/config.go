@@ -99,8 +99,10 @@ type AgentCredential struct {
 
 // Registration says what a registration request must bring, and how long an ungranted one is kept.
 type Registration struct {
-	RequireIdentity bool            `json:"requireIdentity,omitempty"`
-	TTLUngranted    metav1.Duration `json:"ttlUngranted,omitempty"`
+	RequireIdentity bool `json:"requireIdentity,omitempty"`
+	// StrictLabels lets agents bring the labels that their token lists, and no others.
+	StrictLabels bool            `json:"strictLabels,omitempty"`
+	TTLUngranted metav1.Duration `json:"ttlUngranted,omitempty"`
 }
 
 // AgentUpgrade says in which order and how fast agents are upgraded.

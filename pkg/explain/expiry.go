@@ -15,9 +15,6 @@ const (
 	kubeconfigCA    = "kubeconfig's CA"
 )
 
-// typeSecret is the type of a credential that has no end.
-const typeSecret = "Secret"
-
 // maxSubject is how much of a certificate's subject is shown: whoever made it chose the text.
 const maxSubject = 128
 
@@ -43,13 +40,13 @@ func (v *view) expiries() []Expiry {
 
 func (v *view) credentialExpiry(known fleet.CredentialStatus) Expiry {
 	x := Expiry{What: agentCredential, Expires: utc(known.Expires), Note: known.Type}
-	x.Endless = x.Expires == nil && known.Type == typeSecret
+	x.Endless = x.Expires == nil && known.Type == registration.TypeSecret
 	record := v.record
 	if record == nil {
 		return x
 	}
 	x.Fingerprint, x.Expires, x.Note = "digest "+record.Digest, utc(record.Expires), record.Type
-	x.Endless = x.Expires == nil && record.Type == typeSecret
+	x.Endless = x.Expires == nil && record.Type == registration.TypeSecret
 	valid := v.condition(fleet.ClusterConditionCredentialValid)
 	switch {
 	case (v.inUse || record.Used) && isFalse(valid) && valid.Reason == ReasonRevoked:

@@ -56,6 +56,19 @@ func JoinMethod(c *fleet.Cluster) string {
 // Grace is how long an agent may be silent: three intervals.
 func Grace(interval time.Duration) time.Duration { return graceBeats * interval }
 
+// leastLife is the shortest life of the credential of an agent that only its own cluster can bring back: one that is off
+// for longer than the rest of that has lost the hub.
+const leastLife = 30 * 24 * time.Hour
+
+// LeastLife is the shortest life of a credential that will do for the cluster's agent, zero where any will. An API server
+// that grants less is asked for one without an end.
+func LeastLife(c *fleet.Cluster, cfg config.Config) time.Duration {
+	if c.Spec.KubeConfigSecret == "" && cfg.AgentCredential.OnShortLifetime == config.ShortLifetimeSecret {
+		return leastLife
+	}
+	return 0
+}
+
 // Lifetime is how long a credential of the cluster's agent is asked to live. An agent that joined by itself gets the
 // longer one: the hub has no way to heal it.
 func Lifetime(c *fleet.Cluster, cfg config.Config) time.Duration {

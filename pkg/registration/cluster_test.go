@@ -74,4 +74,9 @@ func TestLifetimeFollowsWhoCanHeal(t *testing.T) {
 	assert.Equal(t, 90*24*time.Hour, Lifetime(byManager, cfg))
 	assert.Equal(t, 365*24*time.Hour, Lifetime(byAgent, cfg))
 	assert.Equal(t, 3*time.Minute, Grace(time.Minute))
+
+	assert.Zero(t, LeastLife(byManager, cfg), "the hub heals it")
+	assert.Equal(t, 30*24*time.Hour, LeastLife(byAgent, cfg))
+	cfg.AgentCredential.OnShortLifetime = config.ShortLifetimeRenewOnly
+	assert.Zero(t, LeastLife(byAgent, cfg))
 }

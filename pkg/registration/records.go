@@ -12,22 +12,28 @@ import (
 // maxRecords is how many credentials of one request are remembered: the one in use, its successor, and a spare for each.
 const maxRecords = 4
 
-// TypeTokenRequest is the Type of a record of a token that was requested from the API server.
-const TypeTokenRequest = "TokenRequest"
+// Types of a record.
+const (
+	// TypeTokenRequest is a token that was requested from the API server, and ends.
+	TypeTokenRequest = "TokenRequest"
+	// TypeSecret is a token without an end, from a service-account-token Secret.
+	TypeSecret = "Secret"
+)
 
-// NewRecord describes a token of an account without telling it.
+// neverEnds stands in the annotation for the end of a credential without one.
+const neverEnds = "never"
+
+// NewRecord describes a token of an account without telling it. One that has no end expires at the zero time.
 func NewRecord(token string, issued, expires time.Time) (fleet.CredentialRecord, error) {
 	claims, err := ParseClaims(token)
 	if err != nil {
 		return fleet.CredentialRecord{}, err
 	}
-	return fleet.CredentialRecord{
-		Digest:     Digest(token),
-		AccountUID: claims.AccountUID,
-		Type:       TypeTokenRequest,
-		Issued:     stamp(issued),
-		Expires:    stamp(expires),
-	}, nil
+	record := fleet.CredentialRecord{Digest: Digest(token), AccountUID: claims.AccountUID, Type: TypeSecret, Issued: stamp(issued)}
+	if !expires.IsZero() {
+		record.Type, record.Expires = TypeTokenRequest, stamp(expires)
+	}
+	return record, nil
 }
 
 // stamp is a time as precise as the API keeps it.
@@ -39,21 +45,30 @@ func Annotate(annotations map[string]string, record fleet.CredentialRecord) {
 	annotations[names.CredentialDigestAnnotation] = record.Digest
 	annotations[names.CredentialAccountAnnotation] = record.AccountUID
 	annotations[names.CredentialIssuedAnnotation] = record.Issued.UTC().Format(time.RFC3339)
-	annotations[names.CredentialExpiresAnnotation] = record.Expires.UTC().Format(time.RFC3339)
+	annotations[names.CredentialExpiresAnnotation] = neverEnds
+	if record.Expires != nil {
+		annotations[names.CredentialExpiresAnnotation] = record.Expires.UTC().Format(time.RFC3339)
+	}
 }
 
 // RecordOf reads back what Annotate noted.
 func RecordOf(annotations map[string]string) (fleet.CredentialRecord, bool) {
-	issued, err1 := time.Parse(time.RFC3339, annotations[names.CredentialIssuedAnnotation])
-	expires, err2 := time.Parse(time.RFC3339, annotations[names.CredentialExpiresAnnotation])
+	issued, err := time.Parse(time.RFC3339, annotations[names.CredentialIssuedAnnotation])
 	record := fleet.CredentialRecord{
 		Digest:     annotations[names.CredentialDigestAnnotation],
 		AccountUID: annotations[names.CredentialAccountAnnotation],
-		Type:       TypeTokenRequest,
+		Type:       TypeSecret,
 		Issued:     stamp(issued),
-		Expires:    stamp(expires),
 	}
-	return record, err1 == nil && err2 == nil && isTime(issued) && isTime(expires) && record.Digest != "" && record.AccountUID != ""
+	if err != nil || !isTime(issued) || record.Digest == "" || record.AccountUID == "" {
+		return record, false
+	}
+	if end := annotations[names.CredentialExpiresAnnotation]; end != neverEnds {
+		expires, err := time.Parse(time.RFC3339, end)
+		record.Type, record.Expires = TypeTokenRequest, stamp(expires)
+		return record, err == nil && isTime(expires)
+	}
+	return record, true
 }
 
 // isTime says whether a time can stand in a status: JSON knows the years up to 9999.

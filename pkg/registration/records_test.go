@@ -92,3 +92,15 @@ func TestRecordByDigest(t *testing.T) {
 	assert.Nil(t, RecordByDigest(records, "c"))
 	assert.Nil(t, RecordByDigest(nil, "a"))
 }
+
+func TestRecordOfACredentialWithoutAnEnd(t *testing.T) {
+	want, err := NewRecord(jwt(requestedClaims), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC), time.Time{})
+	require.NoError(t, err)
+	assert.Equal(t, "Secret", want.Type)
+	assert.Nil(t, want.Expires)
+	annotations := map[string]string{}
+	Annotate(annotations, want)
+	got, ok := RecordOf(annotations)
+	require.True(t, ok)
+	assert.Equal(t, want, got)
+}

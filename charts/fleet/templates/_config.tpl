@@ -39,6 +39,7 @@ controller's default holds. */}}
 {{- $_ := set $config "agentCredential" (include "fleet.texts" $credential | fromJson) -}}
 {{- $registration := include "fleet.texts" (dict "from" .Values.registration "keys" (list "ttlUngranted")) | fromJson -}}
 {{- $_ := set $registration "requireIdentity" (eq (toString (.Values.registration).requireIdentity) "true") -}}
+{{- $_ := set $registration "strictLabels" (eq (toString (.Values.registration).strictLabels) "true") -}}
 {{- $_ := set $config "registration" $registration -}}
 {{- $_ := set $config "agentUpgrade" (include "fleet.config.agentUpgrade" . | fromJson) -}}
 {{- toPrettyJson $config -}}

@@ -204,6 +204,9 @@ func (h *handler) applyGrant(in input, d decision) error {
 	case errors.Is(err, errForeignCredential):
 		return h.report(in, decision{outcome: refuse, cluster: d.cluster, reason: registration.ReasonCredentialConflict,
 			message: err.Error() + "; the agent asks again with a random of its own by itself"}, nil)
+	case errors.Is(err, kube.ErrTokenPending):
+		d.pending = true
+		return h.report(in, d, nil) // the event of its Secret comes back to it
 	case err != nil:
 		return fmt.Errorf("granting: %w", err)
 	case isUsed(in.request):

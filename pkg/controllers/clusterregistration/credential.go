@@ -85,7 +85,10 @@ func (m *minter) accountLives(namespace, name, uid string) bool {
 
 func (m *minter) mint(ctx context.Context, in input, cluster *fleet.Cluster, name string) (*corev1.Secret, fleet.CredentialRecord, error) {
 	r := in.request
-	minted, err := kube.Mint(ctx, m.Clients, in.namespaces.Agents, account(r), registration.Lifetime(cluster, in.config))
+	minted, err := kube.Issuer{Clients: m.Clients, Secrets: m.Secrets}.Issue(ctx, kube.CredentialOrder{
+		Namespace: in.namespaces.Agents, Account: account(r), Owner: owner(r), Now: m.Clock.Now(),
+		Life: registration.Lifetime(cluster, in.config), AtLeast: registration.LeastLife(cluster, in.config),
+	})
 	if err != nil {
 		return nil, fleet.CredentialRecord{}, err
 	}

@@ -61,6 +61,9 @@ const (
 // reasonImportAccountGone is the reason of condition CredentialReady for a credential that nobody can fetch any more.
 const reasonImportAccountGone = "ImportAccountGone"
 
+// reasonTokenPending is the reason of the same condition while the API server's controllers make the token.
+const reasonTokenPending = "TokenPending"
+
 // Decisions of an approval.
 const (
 	approvalApprove = "approve"
@@ -105,6 +108,8 @@ type decision struct {
 	cluster *fleet.Cluster
 	// pin is to be written to the cluster before the grant, nil where it stands as it should.
 	pin *registration.Pin
+	// pending says, once the grant was tried, that the API server's controllers have not made the credential's token yet.
+	pending bool
 }
 
 func decide(in input) decision {

@@ -56,14 +56,22 @@ func clusterLabels(in input) map[string]string {
 		return map[string]string{}
 	}
 	labels := registration.SanitizeLabels(in.request.Spec.ClusterLabels)
-	if in.token != nil && in.token.Spec.AllowedLabels != nil {
-		for key := range labels {
-			if key != names.CreatedByAgentPodLabel && !slices.Contains(*in.token.Spec.AllowedLabels, key) {
-				delete(labels, key)
-			}
+	for key := range labels {
+		if !labelAllowed(in, key) {
+			delete(labels, key)
 		}
 	}
 	return labels
+}
+
+func labelAllowed(in input, key string) bool {
+	if key == names.CreatedByAgentPodLabel {
+		return true
+	}
+	if in.token == nil || in.token.Spec.AllowedLabels == nil {
+		return !in.config.Registration.StrictLabels
+	}
+	return slices.Contains(*in.token.Spec.AllowedLabels, key)
 }
 
 func bounded(o *fleet.AgentOptions) bool {

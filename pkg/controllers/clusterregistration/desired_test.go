@@ -109,18 +109,23 @@ func TestLabelsOfANewCluster(t *testing.T) {
 	for name, test := range map[string]struct {
 		allowed *[]string
 		ignore  bool
+		strict  bool
 		want    map[string]string
 	}{
-		"no limit":            {nil, false, map[string]string{"env": "prod", "team": "a", pod: "fleet-agent-1"}},
-		"some are allowed":    {&[]string{"env", "other"}, false, map[string]string{"env": "prod", pod: "fleet-agent-1"}},
-		"none is allowed":     {&[]string{}, false, map[string]string{pod: "fleet-agent-1"}},
-		"reserved if allowed": {&[]string{"fleet.cattle.io/cluster-management"}, false, map[string]string{pod: "fleet-agent-1"}},
-		"the hub ignores all": {nil, true, map[string]string{}},
+		"no limit":            {nil, false, false, map[string]string{"env": "prod", "team": "a", pod: "fleet-agent-1"}},
+		"some are allowed":    {&[]string{"env", "other"}, false, false, map[string]string{"env": "prod", pod: "fleet-agent-1"}},
+		"none is allowed":     {&[]string{}, false, false, map[string]string{pod: "fleet-agent-1"}},
+		"reserved if allowed": {&[]string{"fleet.cattle.io/cluster-management"}, false, false, map[string]string{pod: "fleet-agent-1"}},
+		"the hub ignores all": {nil, true, false, map[string]string{}},
+		"strict, no list":     {nil, false, true, map[string]string{pod: "fleet-agent-1"}},
+		"strict, a list":      {&[]string{"env", "other"}, false, true, map[string]string{"env": "prod", pod: "fleet-agent-1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := asked(request(func(r *fleet.ClusterRegistration) { r.Spec.ClusterLabels = claims }),
 				byItself(func(t *fleet.ClusterRegistrationToken) { t.Spec.AllowedLabels = test.allowed }),
-				func(in *input) { in.config.IgnoreClusterRegistrationLabels = test.ignore })
+				func(in *input) {
+					in.config.IgnoreClusterRegistrationLabels, in.config.Registration.StrictLabels = test.ignore, test.strict
+				})
 			c := newCluster(in)
 			test.want["fleet.cattle.io/cluster"] = c.Name
 			assert.Equal(t, test.want, c.Labels)

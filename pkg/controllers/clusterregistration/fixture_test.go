@@ -174,10 +174,12 @@ type hub struct {
 	reported      *memorySet
 	source        *config.Source
 	minted        []string
-	fails         map[string]error
-	lock          sync.Mutex
-	calls         []string
-	reportCalls   []string
+	// longest is the longest life that the API server grants; zero grants what is asked for.
+	longest     time.Duration
+	fails       map[string]error
+	lock        sync.Mutex
+	calls       []string
+	reportCalls []string
 }
 
 func newHub(t *testing.T) *hub {
@@ -256,9 +258,13 @@ func (h *hub) tokenRequests() *fake.Clientset {
 		}
 		ask := create.Object.(*authenticationv1.TokenRequest)
 		h.minted = append(h.minted, jwt(fmt.Sprint(len(h.minted)+1), string(account.UID)))
+		life := time.Duration(*ask.Spec.ExpirationSeconds) * time.Second
+		if h.longest > 0 {
+			life = min(life, h.longest)
+		}
 		ask.Status = authenticationv1.TokenRequestStatus{
 			Token:               h.minted[len(h.minted)-1],
-			ExpirationTimestamp: metav1.NewTime(now.Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second)),
+			ExpirationTimestamp: metav1.NewTime(now.Add(life)),
 		}
 		return true, ask, nil
 	})

@@ -1,7 +1,6 @@
 package clusterregistration
 
 import (
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,8 +49,17 @@ func reportCredential(status *fleet.ClusterRegistrationStatus, in input, d decis
 	case used:
 		registration.SetInUse(status, now)
 	case record != nil:
-		set(metav1.ConditionTrue, "Ready", fmt.Sprintf("the credential waits for the agent; it ends %s", record.Expires.UTC().Format(time.RFC3339)))
+		set(metav1.ConditionTrue, "Ready", "the credential waits for the agent; it "+endOfRecord(record))
+	case d.pending:
+		set(metav1.ConditionFalse, reasonTokenPending, "a token without an end is being made by the API server's controllers (agentCredential.onShortLifetime: secret)")
 	case in.importAccountUID == "":
 		set(metav1.ConditionFalse, reasonImportAccountGone, "the import account ended before the agent took the credential; give the agent the values of a new token")
 	}
+}
+
+func endOfRecord(record *fleet.CredentialRecord) string {
+	if record.Expires == nil {
+		return "has no end"
+	}
+	return "ends " + record.Expires.UTC().Format(time.RFC3339)
 }

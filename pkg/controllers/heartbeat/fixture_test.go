@@ -97,8 +97,10 @@ type hub struct {
 	accounts      *controllertest.Controller[*corev1.ServiceAccount, *corev1.ServiceAccountList]
 	secrets       *controllertest.Controller[*corev1.Secret, *corev1.SecretList]
 	minted        []string
-	fails         map[string]error
-	calls         []string
+	// longest is the longest life that the API server grants; zero grants what is asked for.
+	longest time.Duration
+	fails   map[string]error
+	calls   []string
 }
 
 func newHub(t *testing.T) *hub {
@@ -159,9 +161,13 @@ func (h *hub) tokens() *fake.Clientset {
 		ask := action.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenRequest)
 		token := jwt(fmt.Sprintf("minted-%d", len(h.minted)+1))
 		h.minted = append(h.minted, token)
+		life := time.Duration(*ask.Spec.ExpirationSeconds) * time.Second
+		if h.longest > 0 {
+			life = min(life, h.longest)
+		}
 		ask.Status = authenticationv1.TokenRequestStatus{
 			Token:               token,
-			ExpirationTimestamp: metav1.NewTime(h.clock.Now().Add(time.Duration(*ask.Spec.ExpirationSeconds) * time.Second)),
+			ExpirationTimestamp: metav1.NewTime(h.clock.Now().Add(life)),
 		}
 		return true, ask, nil
 	})

@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,7 +44,7 @@ func (h *handler) keepCredential(e evidence, v verdict) error {
 func good(record fleet.CredentialRecord, secret *corev1.Secret, e evidence, v verdict) bool {
 	uid, lives := e.accounts[v.use.request.Name]
 	return secret.Annotations[names.OwnerAnnotation] == ownerOf(v.use.request) &&
-		(!lives || uid == record.AccountUID) && e.now.Before(record.Expires.Time)
+		(!lives || uid == record.AccountUID) && (record.Expires == nil || e.now.Before(record.Expires.Time))
 }
 
 func (h *handler) discard(secret *corev1.Secret) error {
@@ -63,7 +64,13 @@ func (h *handler) remember(r *fleet.ClusterRegistration, record fleet.Credential
 
 func (h *handler) renew(e evidence, v verdict) error {
 	account := names.Account(v.use.request.Name, string(v.use.request.UID))
-	minted, err := kube.Mint(h.ctx, h.Clients, h.Names.Agents, account, registration.Lifetime(e.cluster, h.Config.Get()))
+	minted, err := kube.Issuer{Clients: h.Clients, Secrets: h.Secrets}.Issue(h.ctx, kube.CredentialOrder{
+		Namespace: h.Names.Agents, Account: account, Owner: ownerOf(v.use.request), Now: e.now,
+		Life: registration.Lifetime(e.cluster, h.Config.Get()), AtLeast: registration.LeastLife(e.cluster, h.Config.Get()),
+	})
+	if errors.Is(err, kube.ErrTokenPending) {
+		return nil // the next heartbeat comes back to it
+	}
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	case v.warning != "":
 		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonExpiresSoon, v.warning)
 	default:
-		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonValid, "")
+		set(fleet.ClusterConditionCredentialValid, metav1.ConditionTrue, reasonValid, endless(v.use.record))
 	}
 	status.Credential = credentialStatus(status.Credential, v.use.record)
 	if e.cluster.Spec.KubeConfigSecret == "" {
@@ -70,6 +70,15 @@ func silence(p pulse) string {
 		return fmt.Sprintf("%s; the hub was out of touch with its own API server for a part of the time until %s, and has heard nothing since then", text, stamp(back))
 	}
 	return text
+}
+
+// endless says so of a credential that has no end.
+func endless(record *fleet.CredentialRecord) string {
+	if record.Type != registration.TypeSecret || record.Expires != nil {
+		return ""
+	}
+	return "it has no end: the API server grants tokens of a few days only, and the hub cannot bring this agent back " +
+		"(agentCredential.onShortLifetime: secret); spec.revoked ends it"
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -66,12 +66,15 @@ type BundleDeploymentSpec struct {
 type BundleDeploymentStatus struct {
 	// Installed, Deployed, Monitored and Ready.
 	// +nullable
+	// +kubebuilder:validation:MaxItems=64
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
 	// The identifier of the version that was applied last.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	AppliedDeploymentID string `json:"appliedDeploymentID,omitempty"`
 	// The Helm release, as "namespace/name:revision".
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Release string `json:"release,omitempty"`
 	// All resources are ready.
 	Ready bool `json:"ready,omitempty"`
@@ -79,9 +82,11 @@ type BundleDeploymentStatus struct {
 	NonModified bool `json:"nonModified,omitempty"`
 	// Resources that are not ready, at most ten.
 	// +nullable
+	// +kubebuilder:validation:MaxItems=100
 	NonReadyStatus []NonReadyStatus `json:"nonReadyStatus,omitempty"`
 	// Resources that differ from what was applied, at most ten.
 	// +nullable
+	// +kubebuilder:validation:MaxItems=100
 	ModifiedStatus []ModifiedStatus `json:"modifiedStatus,omitempty"`
 	// There are more such resources than the lists hold.
 	IncompleteState bool `json:"incompleteState,omitempty"`
@@ -93,6 +98,7 @@ type BundleDeploymentStatus struct {
 	SyncGeneration *int64 `json:"syncGeneration,omitempty"`
 	// The resources of the release that exist on the cluster.
 	// +nullable
+	// +kubebuilder:validation:MaxItems=10000
 	Resources []BundleDeploymentResource `json:"resources,omitempty"`
 	// How many resources are in which state.
 	ResourceCounts ResourceCounts `json:"resourceCounts,omitempty"`
@@ -104,12 +110,15 @@ type BundleDeploymentStatus struct {
 type BundleDeploymentDisplay struct {
 	// Whether it is deployed, or the error.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=65536
 	Deployed string `json:"deployed,omitempty"`
 	// Whether it is monitored, or the error.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=65536
 	Monitored string `json:"monitored,omitempty"`
 	// Its state.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=256
 	State string `json:"state,omitempty"`
 }
 
@@ -117,15 +126,19 @@ type BundleDeploymentDisplay struct {
 type BundleDeploymentResource struct {
 	// The kind of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Kind string `json:"kind,omitempty"`
 	// The group and version of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	APIVersion string `json:"apiVersion,omitempty"`
 	// The namespace of the resource, empty for cluster-scoped resources.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Namespace string `json:"namespace,omitempty"`
 	// The name of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// When the resource was created.
 	// +nullable

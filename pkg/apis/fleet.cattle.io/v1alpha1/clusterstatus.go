@@ -95,6 +95,7 @@ type AgentStatus struct {
 	LastSeen metav1.Time `json:"lastSeen"`
 	// The namespace of the agent on its cluster.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=253
 	Namespace string `json:"namespace"`
 	// The version of the agent.
 	// +kubebuilder:validation:MaxLength=64
@@ -109,6 +110,7 @@ type AgentStatus struct {
 // AgentUpgradeStatus is why a new pod of the agent has not taken over from the one that reports it.
 type AgentUpgradeStatus struct {
 	// The reason, in one word.
+	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
 	// The reason, in a sentence.
 	// +kubebuilder:validation:MaxLength=256

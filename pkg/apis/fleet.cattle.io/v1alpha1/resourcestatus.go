@@ -10,15 +10,19 @@ import (
 type ModifiedStatus struct {
 	// The kind of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Kind string `json:"kind,omitempty"`
 	// The group and version of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	APIVersion string `json:"apiVersion,omitempty"`
 	// The namespace of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Namespace string `json:"namespace,omitempty"`
 	// The name of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// The resource is missing.
 	Create bool `json:"missing,omitempty"`
@@ -35,18 +39,23 @@ type ModifiedStatus struct {
 type NonReadyStatus struct {
 	// The UID of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	UID types.UID `json:"uid,omitempty"`
 	// The kind of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Kind string `json:"kind,omitempty"`
 	// The group and version of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	APIVersion string `json:"apiVersion,omitempty"`
 	// The namespace of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Namespace string `json:"namespace,omitempty"`
 	// The name of the resource.
 	// +nullable
+	// +kubebuilder:validation:MaxLength=1024
 	Name string `json:"name,omitempty"`
 	// Its state and why.
 	Summary summary.Summary `json:"summary,omitempty"`
