@@ -25,5 +25,5 @@ var budgets = []budget{
 }
 
 func (b budget) covers(c Cell) bool {
-	return (b.n == 0 || b.n == c.N) && b.rttMillis == c.RTTMillis && c.StartRate == 0
+	return (b.n == 0 || b.n == c.N) && b.rttMillis == c.RTTMillis && c.StartRate == 0 && c.FloodRate == 0
 }

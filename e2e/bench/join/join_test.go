@@ -124,13 +124,13 @@ func TestRunIsSummedUp(t *testing.T) {
 
 func TestReportHasBudgetAndSpread(t *testing.T) {
 	runs := []Run{{Joins: 50, P50: 1, P99: 3}, {Joins: 50, P50: 2, P99: 2, Rate: 26}, {Joins: 50, P50: 3, P99: 1, Rate: 30}}
-	cell := NewCell(50, 0, 0, runs)
+	cell := NewCell(50, 0, 0, 0, runs)
 	require.Equal(t, runs[1], cell.Median)
-	text := Report{Cells: []Cell{cell, NewCell(50, 0, 5, runs), NewCell(50, 5*time.Millisecond, 0, runs)}}.Markdown()
+	text := Report{Cells: []Cell{cell, NewCell(50, 0, 5, 0, runs), NewCell(50, 0, 0, 100, runs), NewCell(50, 5*time.Millisecond, 0, 0, runs)}}.Markdown()
 	require.Contains(t, text, "| 50 | 0 | joins a second | at least 25.0 | 26.0 (0–30.0) | met |")
 	require.Contains(t, text, "| 50 | 0 | p99, s | at most 2.50 | 2.00 (1.00–3.00) | met |")
 	require.NotContains(t, text, "not idle")
 	runs[0].CoresOfOthers = 1.2
-	require.Contains(t, Report{Cells: []Cell{NewCell(50, 0, 0, runs)}}.Markdown(), "not idle: up to 1.20 of")
+	require.Contains(t, Report{Cells: []Cell{NewCell(50, 0, 0, 0, runs)}}.Markdown(), "not idle: up to 1.20 of")
 	require.Equal(t, 2, strings.Count(text, "| at least 25.0 ")+strings.Count(text, "| p99, s |"), "a paced start and a round trip have no budget")
 }

@@ -16,7 +16,7 @@ import (
 func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 	root, err := lab.FindRoot()
 	require.NoError(t, err)
-	run, err := Measure(t.Context(), Options{Hub: bench.HubOptions{Root: root, Out: os.Stderr}, N: 2})
+	run, err := Measure(t.Context(), Options{Hub: bench.HubOptions{Root: root, Out: os.Stderr}, N: 2, FloodRate: 50})
 	require.NoError(t, err)
 
 	require.Equal(t, 2, run.Joins)
@@ -24,6 +24,7 @@ func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 	require.LessOrEqual(t, run.P50, run.P99)
 	require.Positive(t, run.WritesPerJoin)
 	require.Positive(t, run.WatchEventsPerJoin)
+	require.Positive(t, run.Flood.Taken+run.Flood.Refused)
 	for _, wanted := range []bench.Line{
 		{UserAgent: userAgent, Verb: "create", Resource: "clusterregistrations"},
 		{UserAgent: "fleet-controller", Verb: "create", Resource: "clusters"},
@@ -54,7 +55,7 @@ func TestJoinsAreCountedOnAHubOfTheLab(t *testing.T) {
 func requireReport(t *testing.T, run Run) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "join.json")
-	report := Report{Head: bench.Head{Command: "scripts/bench join -n 2"}, Cells: []Cell{NewCell(2, 0, 0, []Run{run})}}
+	report := Report{Head: bench.Head{Command: "scripts/bench join -n 2"}, Cells: []Cell{NewCell(2, 0, 0, 0, []Run{run})}}
 	require.NoError(t, bench.WriteJSON(path, report))
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,13 +11,13 @@ import (
 // Markdown is the report for people.
 func (r Report) Markdown() string {
 	var out strings.Builder
-	r.Head.Markdown(&out, "Joins", r.coresOfOthers())
+	r.Head.Markdown(&out, cmp.Or(r.Title, "Joins"), r.coresOfOthers())
 	r.budgets(&out)
 	r.durations(&out)
 	r.traffic(&out)
 	r.uses(&out)
 	for _, cell := range r.Cells {
-		if len(r.Cells) == 1 || cell.RTTMillis == 0 && (cell.N == 1 || cell.N == 50) {
+		if len(r.Cells) == 1 || cell.RTTMillis == 0 && cell.FloodRate == 0 && (cell.N == 1 || cell.N == 50) {
 			cell.writes(&out)
 			cell.steps(&out)
 		}
@@ -48,14 +49,17 @@ func (r Report) budgets(out *strings.Builder) {
 
 // agents names the cell.
 func (c Cell) agents() string {
+	text := fmt.Sprint(c.N)
 	switch {
 	case c.N == 1:
-		return fmt.Sprintf("1, %d times", c.Median.Joins)
+		text = fmt.Sprintf("1, %d times", c.Median.Joins)
 	case c.StartRate > 0:
-		return fmt.Sprintf("%d, %s/s start", c.N, bench.Number(c.StartRate))
-	default:
-		return fmt.Sprint(c.N)
+		text = fmt.Sprintf("%d, %s/s start", c.N, bench.Number(c.StartRate))
 	}
+	if c.FloodRate > 0 {
+		text += fmt.Sprintf(", flood of %s/s", bench.Number(c.FloodRate))
+	}
+	return text
 }
 
 // people is the cell in a title.

@@ -10,6 +10,8 @@ import (
 // Report is the content of the JSON file.
 type Report struct {
 	bench.Head
+	// Title is for people; empty is "Joins".
+	Title string `json:"title,omitempty"`
 	Cells []Cell `json:"cells"`
 }
 
@@ -21,6 +23,8 @@ type Cell struct {
 	RTTMillis int `json:"rttMillis"`
 	// StartRate is how many agents start in a second, 0 for all at once.
 	StartRate float64 `json:"startRate,omitempty"`
+	// FloodRate is how many requests that nobody grants came in a second.
+	FloodRate float64 `json:"floodRate,omitempty"`
 	Runs      int     `json:"runs"`
 	// Figures are the runs' numbers; durations are in seconds.
 	Figures map[string]bench.Spread `json:"figures"`
@@ -29,9 +33,10 @@ type Cell struct {
 }
 
 // NewCell puts runs together.
-func NewCell(n int, rtt time.Duration, startRate float64, runs []Run) Cell {
+func NewCell(n int, rtt time.Duration, startRate, floodRate float64, runs []Run) Cell {
 	cell := Cell{
-		N: n, RTTMillis: int(rtt.Milliseconds()), StartRate: startRate, Runs: len(runs), Figures: bench.Figures(figures(), runs),
+		N: n, RTTMillis: int(rtt.Milliseconds()), StartRate: startRate, FloodRate: floodRate, Runs: len(runs),
+		Figures: bench.Figures(figures(), runs),
 	}
 	for _, run := range slices.Backward(runs) {
 		if run.P50 == cell.Figures["p50"].Median {

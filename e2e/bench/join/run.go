@@ -2,6 +2,7 @@ package join
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	N int
 	// Rate is how many start in a second; all at once if 0.
 	Rate float64
+	// FloodRate is how many requests that nobody grants come in a second while they do.
+	FloodRate float64
 	// Singles is how often a run of one agent is repeated on its hub, one join after the other.
 	Singles int
 	// Profile, if set, is called with the hub when the joins begin, beside them.
@@ -64,7 +67,9 @@ type Run struct {
 	// CoresOfOthers is how many were busy with nothing of this in that time: where it is not small, the figures are not
 	// those of this machine.
 	CoresOfOthers float64 `json:"coresOfOthers"`
-	Steps         []Step  `json:"steps,omitempty"`
+	// Flood is what came in between.
+	Flood *Flood `json:"flood,omitempty"`
+	Steps []Step `json:"steps,omitempty"`
 	// Trace is the join with the median duration.
 	Trace []TraceLine `json:"trace,omitempty"`
 }
@@ -114,7 +119,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 		profile.Go(func() error { return options.Profile(ctx, h) })
 	}
 	options.Hub.Tell("%s", options.plan())
-	outcomes, err := m.joins(ctx, options)
+	outcomes, flooded, err := m.joinsInFlood(ctx, options)
 	if err != nil {
 		return Run{}, err
 	}
@@ -131,6 +136,7 @@ func measureOn(ctx context.Context, h *bench.Hub, o order, options Options) (Run
 		return Run{}, err
 	}
 	run := summarize(outcomes, m.record.Entries[before.entries:])
+	run.Flood = flooded
 	run.BusyAfter = max(0, m.record.LastWrite().Sub(busy.At).Seconds())
 	run.Use = after.UsedSince(before.Look)
 	run.Cores, run.CoresOfOthers = busy.CoresSince(before.Look)
@@ -158,6 +164,21 @@ func (m measurement) awaitQuiet(ctx context.Context, clusters int, still time.Du
 		return err
 	}
 	return m.record.AwaitStillness(ctx, still)
+}
+
+// joinsInFlood are the joins, with the flood around them where there is to be one.
+func (m measurement) joinsInFlood(ctx context.Context, options Options) ([]Outcome, *Flood, error) {
+	if options.FloodRate <= 0 {
+		outcomes, err := m.joins(ctx, options)
+		return outcomes, nil, err
+	}
+	stop, err := startFlood(ctx, m.hub, options.FloodRate)
+	if err != nil {
+		return nil, nil, err
+	}
+	outcomes, err := m.joins(ctx, options)
+	flooded, floodErr := stop()
+	return outcomes, flooded, errors.Join(err, floodErr)
 }
 
 // joins are n at once, or single ones, one after the other, each on a quiet hub.

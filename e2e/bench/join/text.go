@@ -18,6 +18,9 @@ func (r Run) Print(out io.Writer) {
 	fmt.Fprintf(out, "reads per join %.2f, the agent's own %.2f (looks for the credential %.1f, requests sent %.2f); watch events per join %.0f\n",
 		r.ReadsPerJoin, r.AgentReadsPerJoin, r.Looks, r.Tries, r.WatchEventsPerJoin)
 	fmt.Fprintf(out, "a join costs all processes together so much processor time that this machine could do %.1f/s at most\n", r.CPUBound)
+	if f := r.Flood; f != nil {
+		fmt.Fprintf(out, "a flood of %g requests a second in between: %d taken, %d refused, %d not sent for want of answers\n", f.Rate, f.Taken, f.Refused, f.Held)
+	}
 	if warning := bench.Warning(r.CoresOfOthers); warning != "" {
 		fmt.Fprintln(out, warning)
 	}

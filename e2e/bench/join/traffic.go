@@ -29,7 +29,7 @@ type Traffic struct {
 var isAgents = count.By(userAgent)
 
 // isHubWrite picks the writes that count.
-func isHubWrite(k count.Key) bool { return bench.IsHubWrite(k) && !isAgents(k) }
+func isHubWrite(k count.Key) bool { return bench.IsHubWrite(k) && !isAgents(k) && !isFlood(k) }
 
 // isDelivery picks what comes after the agent's bundle: its finalizer and status, its Content and its deployment.
 func isDelivery(k count.Key) bool {
@@ -46,7 +46,7 @@ func isDelivery(k count.Key) bool {
 func trafficOf(entries []count.Entry, n int) Traffic {
 	requests := bench.RequestsOf(entries)
 	per := func(c count.Counts) float64 { return float64(c.Total()) / float64(n) }
-	agents, others := requests.All.Where(isAgents), requests.All.Without(isAgents)
+	agents, others := requests.All.Where(isAgents), requests.All.Without(isAgents).Without(isFlood)
 	return Traffic{
 		WritesPerJoin:       per(requests.All.Where(isHubWrite)),
 		BundleWritesPerJoin: per(requests.All.Where(isHubWrite).Without(isDelivery)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,7 +14,11 @@ import (
 	"github.com/rancher/fleet/e2e/cmd/internal/commandline"
 )
 
-const joinName = "join"
+// floodName is under what the figures of joins in a flood are kept, beside those of undisturbed ones.
+const (
+	joinName  = "join"
+	floodName = "flood"
+)
 
 func joinCommand() *cli.Command {
 	return &cli.Command{
@@ -23,6 +28,7 @@ func joinCommand() *cli.Command {
 			&cli.IntSliceFlag{Name: "n", Usage: "how many agents; several with commas", Value: cli.NewIntSlice(50)},
 			&cli.IntSliceFlag{Name: "rtt", Usage: "round trip between agents and hub in ms; several with commas", Value: cli.NewIntSlice(0)},
 			&cli.Float64Flag{Name: "rate", Usage: "agents that start in a second", DefaultText: "all at once"},
+			&cli.Float64SliceFlag{Name: "flood", Usage: "requests that nobody grants and that come in a second meanwhile, from another token of the workspace; several with commas", Value: cli.NewFloat64Slice(0)},
 			&cli.IntFlag{Name: "singles", Usage: "joins one after the other in a run of -n 1", Value: 20},
 			&cli.BoolFlag{Name: "trace", Usage: "show where the time goes, step by step"},
 			&cli.StringFlag{Name: "cpuprofile", Usage: "write a processor profile of the first run's API server to this file"},
@@ -44,12 +50,18 @@ func runJoin(c *cli.Context) error {
 	report := join.Report{Head: place.head()}
 	for _, n := range c.IntSlice("n") {
 		for _, rtt := range c.IntSlice("rtt") {
-			cell, err := joinCell(c, place, n, time.Duration(rtt)*time.Millisecond)
-			if err != nil {
-				return err
+			for _, flood := range c.Float64Slice("flood") {
+				cell, err := joinCell(c, place, n, time.Duration(rtt)*time.Millisecond, flood)
+				if err != nil {
+					return err
+				}
+				report.Cells = append(report.Cells, cell)
 			}
-			report.Cells = append(report.Cells, cell)
 		}
+	}
+	if slices.Max(c.Float64Slice("flood")) > 0 {
+		report.Title = "Joins in a flood of requests"
+		return place.save(c, floodName, report)
 	}
 	return place.save(c, joinName, report)
 }
@@ -62,8 +74,8 @@ func checkJoin(c *cli.Context) error {
 		wrong = fmt.Sprintf("%q is not expected: join takes flags only", c.Args().First())
 	case c.Int("runs") < 1 || c.Int("singles") < 1:
 		wrong = "--runs and --singles are at least 1"
-	case c.Float64("rate") < 0:
-		wrong = "--rate is not negative"
+	case c.Float64("rate") < 0 || slices.ContainsFunc(c.Float64Slice("flood"), func(rate float64) bool { return rate < 0 }):
+		wrong = "--rate and --flood are not negative"
 	}
 	for _, n := range c.IntSlice("n") {
 		if n < 1 {
@@ -81,11 +93,11 @@ func checkJoin(c *cli.Context) error {
 	return commandline.Refusal(c, wrong+"; see scripts/bench join --help")
 }
 
-func joinCell(c *cli.Context, place *place, n int, rtt time.Duration) (join.Cell, error) {
+func joinCell(c *cli.Context, place *place, n int, rtt time.Duration, flood float64) (join.Cell, error) {
 	var runs []join.Run
 	for i := range c.Int("runs") {
-		fmt.Printf("== %d agents, round trip %s, run %d of %d\n", n, rtt, i+1, c.Int("runs"))
-		options := join.Options{Hub: place.hub(c), N: n, Rate: c.Float64("rate"), Singles: c.Int("singles")}
+		fmt.Printf("== %d agents, round trip %s, flood %g/s, run %d of %d\n", n, rtt, flood, i+1, c.Int("runs"))
+		options := join.Options{Hub: place.hub(c), N: n, Rate: c.Float64("rate"), FloodRate: flood, Singles: c.Int("singles")}
 		options.Hub.RTT = rtt
 		if path := c.String("cpuprofile"); path != "" && !place.profiled {
 			place.profiled = true
@@ -103,5 +115,5 @@ func joinCell(c *cli.Context, place *place, n int, rtt time.Duration) (join.Cell
 		}
 		runs = append(runs, run)
 	}
-	return join.NewCell(n, rtt, c.Float64("rate"), runs), nil
+	return join.NewCell(n, rtt, c.Float64("rate"), flood, runs), nil
 }

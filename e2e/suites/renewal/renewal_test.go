@@ -61,6 +61,9 @@ func TestAgentsOutliveTheirFirstCredential(t *testing.T) {
 	}
 }
 
+// bundleDeployments are what an agent reads of its hub.
+var bundleDeployments = fleet.SchemeGroupVersion.WithResource("bundledeployments")
+
 type bed struct {
 	*stage.Stage
 	edge *stage.Cluster
@@ -151,7 +154,7 @@ func (b bed) awaitEnd(t *testing.T, j *joined) {
 	old, err := b.Hub.AsToken("the first credential of "+j.name, j.token)
 	require.NoError(t, err)
 	stage.AwaitWithin(t, life+patience, "the end of the first credential of "+j.name, func(ctx context.Context) (bool, string, error) {
-		_, err := old.Dynamic.Resource(stage.BundleDeployments).Namespace(j.cluster.Status.Namespace).List(ctx, metav1.ListOptions{})
+		_, err := old.Dynamic.Resource(bundleDeployments).Namespace(j.cluster.Status.Namespace).List(ctx, metav1.ListOptions{})
 		return apierrors.IsUnauthorized(err), fmt.Sprint(err), nil
 	})
 }
