@@ -27,7 +27,7 @@ func TestWhereTokensAreShortAGrantWaitsForOneWithoutAnEnd(t *testing.T) {
 	r := h.live("request-1")
 	ready := conditions.GetCondition(r.Status.Conditions, fleet.RegistrationConditionCredentialReady)
 	require.NotNil(t, ready)
-	assert.Equal(t, metav1.ConditionFalse, ready.Status)
+	assert.EqualValues(t, metav1.ConditionFalse, ready.Status)
 	assert.Equal(t, "TokenPending", ready.Reason)
 	assert.Nil(t, h.credential())
 	name := names.AccountToken(account(r))

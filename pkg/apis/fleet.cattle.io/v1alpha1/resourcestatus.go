@@ -39,7 +39,6 @@ type ModifiedStatus struct {
 type NonReadyStatus struct {
 	// The UID of the resource.
 	// +nullable
-	// +kubebuilder:validation:MaxLength=1024
 	UID types.UID `json:"uid,omitempty"`
 	// The kind of the resource.
 	// +nullable
