@@ -87,3 +87,12 @@ func TestAGrantDoesNotBindAgainWhatAPersonUnbound(t *testing.T) {
 	require.Equal(t, grant, d.outcome)
 	assert.Nil(t, d.pin)
 }
+
+// What admits a token asks this before; here it holds by itself.
+func TestAnImportOfAnotherClusterProvesNothing(t *testing.T) {
+	imported := cluster(pinnedTo(otherKey, downUID), importedWith(importUID, downUID))
+	in := asked(request(), toCluster(imported))
+	assert.True(t, provenByImport(in, imported))
+	in.tokenOwner = "uid-of-another"
+	assert.False(t, provenByImport(in, imported))
+}
