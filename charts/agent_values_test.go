@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -20,6 +21,14 @@ func bootstrap(key, want string) probe {
 		t.Helper()
 		secret := find[*corev1.Secret](t, r, names.DefaultSystemNamespace, names.AgentBootstrapSecret)
 		assert.Equal(t, want, string(secret.Data[key]))
+	}
+}
+
+// rules expects those of the agent's ClusterRole.
+func rules(want ...rbacv1.PolicyRule) probe {
+	return func(t *testing.T, r rendered) {
+		t.Helper()
+		assert.Equal(t, want, find[*rbacv1.ClusterRole](t, r, "", "fleet-agent-system-fleet-agent-role").Rules)
 	}
 }
 
@@ -47,6 +56,11 @@ var agentInstallRows = []row{
 	{path: "agentTLSMode", set: "strict", want: config(`"strict"`, "agentTLSMode")},
 	{path: "clientID", set: "me", want: config(`"me"`, "clientID")},
 	{path: "labels", set: "{env: prod, tier: 1}", want: config(`{"env":"prod","tier":"1"}`, "labels")},
+	{path: "agent.rules", set: "[{apiGroups: [apps], resources: [deployments], verbs: [get]}]", want: rules(
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
+		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get"}},
+	)},
+	{path: "agent.rules", set: "[{resources: [deployments]}]", refused: "verbs"},
 	{path: "garbageCollectionInterval", set: "1h", want: config(`"1h"`, "garbageCollectionInterval")},
 	{path: "garbageCollectionInterval", set: "0", want: config(``, "garbageCollectionInterval")},
 }

@@ -30,6 +30,7 @@ func TestDerivedNamespacesAreTheControllersOwn(t *testing.T) {
 				assert.Equal(t, map[string]string{"helm.sh/resource-policy": "keep"}, object.Annotations)
 				role := find[*rbacv1.Role](t, r, namespace, "fleet-controller-mint")
 				assert.Equal(t, []rbacv1.PolicyRule{
+					{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"create", "update", "patch"}},
 					{APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
 				}, role.Rules)
 				binding := find[*rbacv1.RoleBinding](t, r, namespace, "fleet-controller-mint")

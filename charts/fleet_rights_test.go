@@ -12,26 +12,30 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
-var allVerbs = []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-
+// What the controller may do, cluster-wide and in its own namespace. Whoever adds a right says here on purpose that it is
+// needed; e2e/permissions/matrix.yaml has the same as the API server sees it.
 func TestControllerHoldsExactlyTheseRights(t *testing.T) {
 	r := hub("").mustRender(t)
+	core, fleet, rbac := []string{""}, []string{"fleet.cattle.io"}, []string{"rbac.authorization.k8s.io"}
+	agents := []string{names.BundleDeploymentClusterRole, names.ContentClusterRole}
 	role := find[*rbacv1.ClusterRole](t, r, "", names.ControllerAccount)
 	assert.Equal(t, []rbacv1.PolicyRule{
-		{APIGroups: []string{"fleet.cattle.io"}, Resources: []string{"*"}, Verbs: []string{"*"}},
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "secrets", "serviceaccounts", "configmaps"}, Verbs: allVerbs},
-		{APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
-		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"}, Verbs: allVerbs},
-		{APIGroups: []string{"rbac.authorization.k8s.io"}, Resources: []string{"clusterroles"}, ResourceNames: []string{"fleet-bundle-deployment", "fleet-content"}, Verbs: []string{"bind"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
-		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: fleet, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete", "register"}},
+		{APIGroups: core, Resources: []string{"secrets", "configmaps"}, Verbs: []string{"get", "list", "watch", "create", "update", "delete"}},
+		{APIGroups: core, Resources: []string{"namespaces"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+		{APIGroups: core, Resources: []string{"serviceaccounts"}, Verbs: []string{"get", "list", "watch", "delete"}},
+		{APIGroups: core, Resources: []string{"events"}, Verbs: []string{"create", "patch"}},
+		{APIGroups: rbac, Resources: []string{"roles", "rolebindings"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch", "delete"}},
+		{APIGroups: rbac, Resources: []string{"clusterroles", "clusterrolebindings"}, Verbs: []string{"get", "list", "watch", "create", "delete"}},
+		{APIGroups: rbac, Resources: []string{"clusterroles"}, ResourceNames: agents, Verbs: []string{"update", "patch", "bind"}},
+		{APIGroups: rbac, Resources: []string{"clusterrolebindings"}, ResourceNames: []string{names.ContentClusterRoleBinding}, Verbs: []string{"update", "patch"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{names.BundleDefinition}, Verbs: []string{"get"}},
 	}, role.Rules)
 
 	own := find[*rbacv1.Role](t, r, names.DefaultSystemNamespace, names.ControllerAccount)
 	assert.Equal(t, []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: allVerbs},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: allVerbs},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, ResourceNames: []string{names.ControllerDeployment}, Verbs: []string{"get"}},
 	}, own.Rules)
 }
 
@@ -77,11 +81,12 @@ func TestNoRoleOfTheControllerCanBecomeMore(t *testing.T) {
 			for _, verb := range []string{"escalate", "impersonate"} {
 				assert.NotContains(t, rule.Verbs, verb)
 			}
+			assert.NotContains(t, rule.Verbs, "*", "a list says what is needed")
 			if slices.Contains(rule.Verbs, "bind") {
 				assert.Equal(t, []string{"clusterroles"}, rule.Resources)
 				assert.Equal(t, []string{names.BundleDeploymentClusterRole, names.ContentClusterRole}, rule.ResourceNames, "agents' roles, which hold less than the controller")
 			}
-			if slices.Contains(rule.Verbs, "*") || slices.Contains(rule.Resources, "*") {
+			if slices.Contains(rule.Resources, "*") {
 				assert.Equal(t, []string{"fleet.cattle.io"}, rule.APIGroups)
 			}
 		}

@@ -1,46 +1,121 @@
 package charts
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+
+	"github.com/rancher/fleet/pkg/agentmanifest"
+	"github.com/rancher/fleet/pkg/names"
 )
 
-// The rules are those of the Pod Security Standard "restricted", for the fields that a pod of ours could break.
+// restricted evaluates pods as a namespace with the label pod-security.kubernetes.io/enforce=restricted does.
+type restricted struct{ policy.Evaluator }
+
+func newRestricted(t *testing.T) restricted {
+	t.Helper()
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	require.NoError(t, err)
+	return restricted{evaluator}
+}
+
+// refusals say why such a namespace would not take a pod. empty if it would.
+func (r restricted) refusals(template corev1.PodTemplateSpec) []string {
+	var out []string
+	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+	for _, result := range r.EvaluatePod(level, &template.ObjectMeta, &template.Spec) {
+		if !result.Allowed {
+			out = append(out, fmt.Sprintf("%s (%s)", result.ForbiddenReason, result.ForbiddenDetail))
+		}
+	}
+	return out
+}
+
+// hubsAgent are the objects that the hub generates for an agent: those of the import, and of the agent's own bundle.
+func hubsAgent(t *testing.T, change func(*agentmanifest.Options)) []runtime.Object {
+	t.Helper()
+	options := agentmanifest.Options{
+		Namespace: names.DefaultSystemNamespace, Image: "rancher/fleet-agent:dev", PullPolicy: "IfNotPresent",
+		CheckinInterval: 15 * time.Minute, HeartbeatInterval: time.Minute,
+	}
+	if change != nil {
+		change(&options)
+	}
+	objects, err := agentmanifest.Objects(options)
+	require.NoError(t, err)
+	return objects
+}
+
+func templates(objects []runtime.Object) []corev1.PodTemplateSpec {
+	var out []corev1.PodTemplateSpec
+	for _, object := range objects {
+		if d, ok := object.(*appsv1.Deployment); ok {
+			out = append(out, d.Spec.Template)
+		}
+	}
+	return out
+}
+
+// Every pod of ours, as charts and hub make it, is taken by a namespace that enforces the standard "restricted". The rules
+// are Kubernetes' own.
 func TestPodsPassTheRestrictedStandard(t *testing.T) {
-	for name, i := range map[string]install{
-		"hub":                hub(""),
-		"hub with Rancher":   hub(rancherValues(t)),
-		"agent":              agent(""),
-		"agent, all options": agent(fullAgentValues),
+	evaluator := newRestricted(t)
+	for name, objects := range map[string][]runtime.Object{
+		"hub":                      hub("").mustRender(t).objects,
+		"hub with Rancher":         hub(rancherValues(t)).mustRender(t).objects,
+		"agent":                    agent("").mustRender(t).objects,
+		"agent, all options":       agent(fullAgentValues).mustRender(t).objects,
+		"agent of the hub":         hubsAgent(t, nil),
+		"agent of the hub, debug":  hubsAgent(t, func(o *agentmanifest.Options) { o.Debug, o.DebugLevel = true, 9 }),
+		"agent of the hub, leader": hubsAgent(t, func(o *agentmanifest.Options) { o.Replicas = 2 }),
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pod(t, i.mustRender(t))
-			assert.False(t, p.HostNetwork || p.HostPID || p.HostIPC)
-			require.NotNil(t, p.SecurityContext)
-			assert.Equal(t, true, *p.SecurityContext.RunAsNonRoot)
-			assert.Equal(t, int64(1000), *p.SecurityContext.RunAsUser)
-			assert.Equal(t, int64(1000), *p.SecurityContext.RunAsGroup)
-			assert.Equal(t, corev1.SeccompProfileTypeRuntimeDefault, p.SecurityContext.SeccompProfile.Type)
-			assert.Empty(t, p.SecurityContext.Sysctls)
-			assert.Empty(t, p.InitContainers)
-			for _, volume := range p.Volumes {
-				assert.NotNil(t, volume.EmptyDir, "volume %s", volume.Name)
-			}
-			for _, c := range p.Containers {
-				require.NotNil(t, c.SecurityContext)
-				assert.Equal(t, false, *c.SecurityContext.AllowPrivilegeEscalation)
-				assert.Equal(t, false, *c.SecurityContext.Privileged)
+			pods := templates(objects)
+			require.Len(t, pods, 1)
+			assert.Empty(t, evaluator.refusals(pods[0]))
+			for _, c := range pods[0].Spec.Containers {
+				// Beyond the standard.
 				assert.Equal(t, true, *c.SecurityContext.ReadOnlyRootFilesystem)
-				assert.Equal(t, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, c.SecurityContext.Capabilities)
-				for _, port := range c.Ports {
-					assert.Zero(t, port.HostPort)
-				}
 			}
 		})
 	}
+}
+
+// What a person may ask for and the standard does not allow is refused by the same evaluator: it can fail.
+func TestTheStandardRefusesWhatIsNotRestricted(t *testing.T) {
+	evaluator := newRestricted(t)
+	for name, objects := range map[string][]runtime.Object{
+		"host network":                hubsAgent(t, func(o *agentmanifest.Options) { o.HostNetwork = true }),
+		"host network, chart":         agent("fleetAgent: {hostNetwork: true}\n").mustRender(t).objects,
+		"no security context, chart":  agent("disableSecurityContext: true\n").mustRender(t).objects,
+		"no security context, hub":    hub("disableSecurityContext: true\n").mustRender(t).objects,
+		"a volume of the node's disk": {deploymentWithHostPath(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pods := templates(objects)
+			require.Len(t, pods, 1)
+			assert.NotEmpty(t, evaluator.refusals(pods[0]))
+		})
+	}
+}
+
+func deploymentWithHostPath(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	d := deployment(t, hub("").mustRender(t)).DeepCopy()
+	d.Spec.Template.Spec.Volumes = append(d.Spec.Template.Spec.Volumes, corev1.Volume{
+		Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}},
+	})
+	d.ObjectMeta = metav1.ObjectMeta{Name: "changed"}
+	return d
 }
 
 // A root filesystem that cannot be written needs places that can be.
