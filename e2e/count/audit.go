@@ -32,7 +32,11 @@ type auditEvent struct {
 	ResponseStatus struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	Annotations map[string]string `json:"annotations"`
 }
+
+// decision is where the API server notes whether the authorizer has let a request pass.
+const decision = "authorization.k8s.io/decision"
 
 // Entry is one request of an audit log. Of a watch it is the start.
 type Entry struct {
@@ -40,6 +44,9 @@ type Entry struct {
 	Object
 	Code               int
 	Received, Answered time.Time
+	// Unauthorized says that the authorizer refused it. That a policy, a quota or the end of a namespace did is another
+	// matter, with the same code.
+	Unauthorized bool
 }
 
 // AuditLog reads an API server's audit log (JSON lines) while the server writes it.
@@ -105,6 +112,7 @@ func (e *auditEvent) entry() Entry {
 	entry := Entry{
 		Key:  Key{User: e.User.Username, UserAgent: ClientName(e.UserAgent), Verb: e.Verb},
 		Code: e.ResponseStatus.Code, Received: e.Received, Answered: e.Reached,
+		Unauthorized: e.Annotations[decision] == "forbid",
 	}
 	if e.ObjectRef == nil {
 		entry.Path, _, _ = strings.Cut(e.RequestURI, "?")

@@ -2,24 +2,20 @@ package registration_test
 
 import (
 	"context"
-	"crypto/rand"
 	"testing"
 	"time"
 
-	"github.com/rancher/wrangler/v3/pkg/genericcondition"
 	"github.com/stretchr/testify/require"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
-	"github.com/rancher/fleet/pkg/names"
-	"github.com/rancher/fleet/pkg/registration"
 )
 
-// applicant asks for a registration by hand, one step at a time, as an agent or somebody who plays one.
+// applicant asks for a registration by hand, in the common workspace.
 type applicant struct {
+	*stage.Applicant
 	hub       *stage.Cluster
 	workspace string
 	request   *fleet.ClusterRegistration
@@ -47,80 +43,53 @@ func (b *bed) remove(t *testing.T, resource, namespace, name string) {
 // applicant plays an agent of the common workspace that has a registration token.
 func (w *world) applicant(t *testing.T, tokenName, jwt, clientID string) *applicant {
 	t.Helper()
-	hub, err := w.Hub.AsToken("applicant", jwt)
+	a, err := w.NewApplicant(stage.Workspace, tokenName, jwt, clientID)
 	require.NoError(t, err)
-	name, err := registration.RequestName(rand.Reader)
-	require.NoError(t, err)
-	random, err := registration.Random(rand.Reader)
-	require.NoError(t, err)
-	return &applicant{hub: hub, workspace: stage.Workspace, request: &fleet.ClusterRegistration{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: stage.Workspace, Name: name, Labels: map[string]string{names.RegistrationTokenLabel: tokenName},
-		},
-		Spec: fleet.ClusterRegistrationSpec{ClientID: clientID, ClientRandom: random},
-	}}
+	return &applicant{Applicant: a, hub: a.Hub, workspace: a.Workspace, request: a.Request}
 }
 
 // ask sends the request.
 func (a *applicant) ask(t *testing.T) {
 	t.Helper()
-	// The authorizer learns of a new account's rights by a watch.
-	await(t, "leave to ask for a registration", func(ctx context.Context) (bool, string, error) {
-		err := stage.Create(ctx, a.hub, stage.Registrations, "ClusterRegistration", a.workspace, a.request)
-		return err == nil, "", err
-	})
+	require.NoError(t, a.Ask(until(t, patience)))
 }
 
-// verdict waits until the hub has said of the request what done wants.
-func (a *applicant) verdict(t *testing.T, what string, done func(*genericcondition.GenericCondition) bool) *fleet.ClusterRegistration {
+// awaitLeave waits until the authorizer knows of the applicant's rights.
+func (a *applicant) awaitLeave(t *testing.T) {
 	t.Helper()
-	var r *fleet.ClusterRegistration
-	await(t, "a registration request to be "+what, func(ctx context.Context) (ok bool, seen string, err error) {
-		r, err = stage.Get[fleet.ClusterRegistration](ctx, a.hub, stage.Registrations, a.workspace, a.request.Name)
-		if err != nil || r == nil {
-			return false, "no such request", err
-		}
-		granted := stage.Condition(r.Status.Conditions, fleet.RegistrationConditionGranted)
-		return granted != nil && done(granted), stage.Conditions(r.Status.Conditions), nil
-	})
-	return r
-}
-
-// refused waits for a refusal with a reason.
-func (a *applicant) refused(t *testing.T, reason string) *fleet.ClusterRegistration {
-	t.Helper()
-	return a.verdict(t, "refused with reason "+reason, func(c *genericcondition.GenericCondition) bool {
-		return c.Status == corev1.ConditionFalse && c.Reason == reason
-	})
+	require.NoError(t, a.AwaitLeave(until(t, patience)))
 }
 
 // credential waits for what the request was granted, and takes it.
 func (a *applicant) credential(t *testing.T) (secretName string, secret *corev1.Secret) {
 	t.Helper()
-	secretName = names.CredentialSecret(a.request.Spec.ClientID, a.request.Spec.ClientRandom)
-	await(t, "the credential", func(ctx context.Context) (bool, string, error) {
-		var err error
-		secret, err = a.hub.Kube.CoreV1().Secrets(stage.RegistrationNamespace).Get(ctx, secretName, metav1.GetOptions{})
-		return err == nil, "", err
-	})
-	return secretName, secret
+	secret, err := a.AwaitCredential(until(t, patience))
+	require.NoError(t, err)
+	return secret.Name, secret
+}
+
+// cluster is what the applicant's request was granted for.
+func (a *applicant) cluster(t *testing.T) *fleet.Cluster {
+	t.Helper()
+	r, err := a.AwaitGrant(until(t, patience))
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Status.ClusterName)
+	cluster, err := stage.Get[fleet.Cluster](t.Context(), theWorld.Hub, stage.Clusters, a.workspace, r.Status.ClusterName)
+	require.NoError(t, err)
+	require.NotNil(t, cluster)
+	return cluster
 }
 
 // beat renews the heartbeat's Lease once, with a credential.
-func beat(t *testing.T, hub *stage.Cluster, namespace, token string) *coordinationv1.Lease {
+func beat(t *testing.T, hub *stage.Cluster, namespace, token string) {
 	t.Helper()
-	var lease *coordinationv1.Lease
-	await(t, "a heartbeat", func(ctx context.Context) (bool, string, error) {
-		leases := hub.Kube.CoordinationV1().Leases(namespace)
-		have, err := leases.Get(ctx, names.HeartbeatLease, metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		holder := registration.Holder{Instance: "by-hand", Digest: registration.Digest(token)}.String()
-		now, seconds := metav1.NowMicro(), int32(60)
-		have.Spec.HolderIdentity, have.Spec.RenewTime, have.Spec.LeaseDurationSeconds = &holder, &now, &seconds
-		lease, err = leases.Update(ctx, have, metav1.UpdateOptions{})
-		return err == nil, "", err
-	})
-	return lease
+	require.NoError(t, stage.Beat(until(t, patience), hub, namespace, token))
+}
+
+// refused waits for a refusal with a reason.
+func (a *applicant) refused(t *testing.T, reason string) *fleet.ClusterRegistration {
+	t.Helper()
+	r, err := a.AwaitRefusal(until(t, patience), reason)
+	require.NoError(t, err)
+	return r
 }

@@ -1,5 +1,5 @@
-// Package registration_test proves on real control planes what registration promises: which objects there are and which
-// rights, that they go away again, that nothing is written when nothing changes, and that both Kubernetes lines work.
+// Package registration_test proves on real control planes what registration promises: which objects there are,
+// that they go away again, that nothing is written when nothing changes, and that both Kubernetes lines work.
 //
 // Three beds are shared by the tests, each started by the first test that needs it: the world (a hub with its local
 // cluster, one that the hub imports, one that joins by itself), the yard (a hub whose clusters come and go), and an API
