@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,16 +41,40 @@ func testFunctions(t *testing.T) map[string]bool {
 	return found
 }
 
+// docs/security.md says for each attack which test tries it.
+func TestThePageOnSecurityNamesTestsThatExist(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
+	require.NoError(t, err)
+	exist := testFunctions(t)
+	named := namedTests(page)
+	require.Greater(t, len(named), 50, "the page is read")
+	for _, name := range named {
+		assert.True(t, exist[name], "docs/security.md names %s, which is no test", name)
+	}
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllSubmatch(page, -1)
+	require.Len(t, rows, 21, "every attack has its row")
+	for i, row := range rows {
+		assert.Equal(t, strconv.Itoa(i+1), string(row[1]))
+	}
+}
+
+// namedTests are the tests and fuzz targets that a page names.
+func namedTests(page []byte) (named []string) {
+	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllSubmatch(page, -1) {
+		named = append(named, string(match[1]))
+	}
+	return named
+}
+
 // docs/testing.md says which behaviour is pinned by which test: a test that is renamed takes its line along, and a fuzz
 // target that is new is listed.
 func TestThePageOnTestingNamesTestsThatExist(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "testing.md"))
 	require.NoError(t, err)
 	exist := testFunctions(t)
-	var named []string
-	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllSubmatch(page, -1) {
-		named = append(named, string(match[1]))
-		assert.True(t, exist[string(match[1])], "docs/testing.md names %s, which is no test", match[1])
+	named := namedTests(page)
+	for _, name := range named {
+		assert.True(t, exist[name], "docs/testing.md names %s, which is no test", name)
 	}
 	require.Greater(t, len(named), 100, "the page is read")
 	for name := range exist {
