@@ -28,7 +28,7 @@ type joined struct {
 }
 
 // R23 and attack 10: an agent of each way of joining whose credential comes to its end goes on with another, in the same
-// process, with the same registration, and the old token is good for nothing once it has ended.
+// process, with the same registration. A full run waits until the old token is good for nothing, three minutes more.
 func TestAgentsOutliveTheirFirstCredential(t *testing.T) {
 	hub, edge := stage.HubAndEdge(t)
 	hub.ExplainFailure(t)
@@ -47,7 +47,7 @@ func TestAgentsOutliveTheirFirstCredential(t *testing.T) {
 	for _, j := range all {
 		b.awaitRenewal(t, j)
 	}
-	for _, j := range all {
+	for _, j := range all[:stage.Reduced(t, "first credentials whose end is waited for:", 0, len(all))] {
 		b.awaitEnd(t, j)
 	}
 	for _, j := range all {
