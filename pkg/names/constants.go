@@ -44,6 +44,8 @@ const (
 	ContentClusterRoleBinding = "fleet-content"
 	// BundleDefinition is the CustomResourceDefinition of Bundles.
 	BundleDefinition = "bundles.fleet.cattle.io"
+	// DeploymentDefinition is the CustomResourceDefinition of BundleDeployments.
+	DeploymentDefinition = "bundledeployments.fleet.cattle.io"
 	// ConfigKey is the key of the configuration in the ConfigMaps of hub and agent.
 	ConfigKey = "config"
 )
@@ -100,6 +102,11 @@ const (
 
 	// IdentityAnnotation pins a Cluster to the key that it was first granted with. An agent cannot write it.
 	IdentityAnnotation = Prefix + "identity"
+	// PlaceAnnotation says, on a Cluster, which of its namespaces on the hub is its own now, and on such a namespace which one
+	// it is. A Cluster that was revoked and readmitted has another one than before.
+	PlaceAnnotation = Prefix + "place"
+	// CloneAnnotation says, on a Cluster, that two agents seem to use its one credential. A person takes it off.
+	CloneAnnotation = Prefix + "clone-suspected"
 	// ImportAnnotation records, on a Cluster, the account and the cluster UID of the last import.
 	ImportAnnotation = Prefix + "import"
 	// AgentUpgradeAnnotation says, on an agent's bundle, which GENERATION it carries and how that came there.

@@ -47,3 +47,17 @@ func TestTheContractsPlaceholdersMatchTheNames(t *testing.T) {
 	}
 	assert.Regexp(t, placeholderOf(t, "<credential>"), CredentialSecret("client", "random"))
 }
+
+// The namespaces of all rounds have one form, and no two of them one name.
+func TestAReadmittedClusterHasANamespaceOfTheSameForm(t *testing.T) {
+	for _, cluster := range []string{"edge", "with.dots", strings.Repeat("x", 60)} {
+		assert.Equal(t, ClusterNamespace("fleet-default", cluster), ClusterPlace("fleet-default", cluster, 0))
+		seen := map[string]bool{}
+		for round := range 20 {
+			name := ClusterPlace("fleet-default", cluster, round)
+			assert.Regexp(t, placeholderOf(t, "<cluster-namespace>"), name)
+			assert.False(t, seen[name], name)
+			seen[name] = true
+		}
+	}
+}

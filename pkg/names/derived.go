@@ -3,6 +3,7 @@ package names
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"strconv"
 	"strings"
 
 	"github.com/rancher/wrangler/v3/pkg/name"
@@ -48,6 +49,17 @@ func sibling(system, suffix string) string {
 // not, become dashes after the hashes are taken.
 func ClusterNamespace(workspace, cluster string) string {
 	namespace := SafeConcat("cluster", workspace, cluster, KeyHash(workspace+"::"+cluster))
+	return strings.ReplaceAll(namespace, ".", "-")
+}
+
+// ClusterPlace is the namespace of one cluster on the hub after it was revoked and readmitted so many times: another one each
+// time, since a watch of before sees a namespace that is made anew under its name. The number is hashed, so that names of all
+// rounds have the same form.
+func ClusterPlace(workspace, cluster string, round int) string {
+	if round == 0 {
+		return ClusterNamespace(workspace, cluster)
+	}
+	namespace := SafeConcat("cluster", workspace, cluster, KeyHash(strconv.Itoa(round)+"::"+workspace+"::"+cluster))
 	return strings.ReplaceAll(namespace, ".", "-")
 }
 

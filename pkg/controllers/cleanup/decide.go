@@ -9,6 +9,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -47,7 +48,8 @@ func clusterOf(ns *corev1.Namespace, hub names.Namespaces) (ref names.OwnerRef, 
 			return ref, false
 		}
 	}
-	return ref, ns.Name == names.ClusterNamespace(workspace, cluster)
+	round, err := registration.RoundOf(ns)
+	return ref, err == nil && ns.Name == names.ClusterPlace(workspace, cluster, round)
 }
 
 // judgeNamespace: cluster is what workspace and name in the namespace's marks stand for now, nil for nothing. A Cluster

@@ -66,6 +66,9 @@ func TestNamespaceGoesOnlyWithItsCluster(t *testing.T) {
 		"annotations contradict":            {change: func(ns *corev1.Namespace) { ns.Annotations[names.ClusterAnnotation] = "other" }},
 		"owner is no Cluster":               {change: func(ns *corev1.Namespace) { ns.Annotations[names.OwnerAnnotation] = owner("Bundle", "c", "1") }},
 		"the hub's own":                     {change: func(ns *corev1.Namespace) { ns.Name = hub.Registration }},
+		"of a readmitted Cluster, gone":     {change: ofRound("2", 2), gone: true},
+		"the number is not its name's":      {change: ofRound("3", 2)},
+		"the number cannot be read":         {change: ofRound("two", 2)},
 		"already on its way":                {change: func(ns *corev1.Namespace) { ns.DeletionTimestamp = &metav1.Time{Time: start} }},
 		"younger than a restore takes":      {change: func(ns *corev1.Namespace) { ns.CreationTimestamp = metav1.NewTime(start.Add(51 * time.Minute)) }},
 	} {
@@ -84,6 +87,13 @@ func TestNamespaceGoesOnlyWithItsCluster(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, test.gone, w.namespaces.Live("", ns.Name) == nil)
 		})
+	}
+}
+
+func ofRound(mark string, round int) func(*corev1.Namespace) {
+	return func(ns *corev1.Namespace) {
+		ns.Name = names.ClusterPlace(workspace, "c", round)
+		ns.Annotations[names.PlaceAnnotation] = mark
 	}
 }
 

@@ -30,6 +30,12 @@ const requestsByCluster = "fleet.cluster.requests"
 // accountsByCluster indexes request accounts by the cluster that they are for.
 const accountsByCluster = "fleet.cluster.accounts"
 
+// placesByCluster indexes namespaces by the cluster that their marks name.
+const placesByCluster = "fleet.cluster.places"
+
+// clustersByReal indexes Clusters by the UIDs of the real clusters that they are known to lead to.
+const clustersByReal = "fleet.cluster.by-real"
+
 // Deps is what this controller works with.
 type Deps struct {
 	Clusters      fleetv1.ClusterController
@@ -61,10 +67,13 @@ func Register(ctx context.Context, deps Deps) {
 	kube.Watch(ctx, handlerName+"-parts", partOf, now, deps.Namespaces, deps.Accounts)
 	kube.Watch(ctx, handlerName+"-leases", h.clusterOfLease, now, deps.Leases)
 	kube.Watch(ctx, handlerName+"-requests", requestOf, now, deps.Registrations)
+	kube.WatchChanges(ctx, handlerName+"-sharers", h.onSharer, deps.Clusters)
 }
 
 func (h *handler) addIndexers() {
 	h.Accounts.Cache().AddIndexer(accountsByCluster, h.accountKeys)
+	h.Namespaces.Cache().AddIndexer(placesByCluster, placeKeys)
+	h.Clusters.Cache().AddIndexer(clustersByReal, realKeys)
 	h.Registrations.Cache().AddIndexer(requestsByCluster, func(r *fleet.ClusterRegistration) ([]string, error) {
 		return []string{requestKey(r)}, nil
 	})
@@ -99,6 +108,15 @@ func (h *handler) observe(cluster *fleet.Cluster) (input, error) {
 	}
 	if in.lease, err = found(h.Leases.Cache().Get(in.name, names.HeartbeatLease)); err != nil {
 		return in, fmt.Errorf("reading Lease %s/%s: %w", in.name, names.HeartbeatLease, err)
+	}
+	if in.left, err = h.observeLeft(cluster); err != nil {
+		return in, err
+	}
+	if in.former, err = h.formerPlaces(cluster); err != nil {
+		return in, err
+	}
+	if in.shared, err = h.observeShared(cluster); err != nil {
+		return in, err
 	}
 	if cluster.Spec.ClientID == "" {
 		in.clientID, err = registration.Random(rand.Reader)
@@ -156,7 +174,13 @@ func (h *handler) apply(cluster *fleet.Cluster, d decision) (*fleet.Cluster, err
 			return cluster, err
 		}
 	}
-	return cluster, h.report(cluster, d)
+	if d.left.any() {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, lookAgain)
+	}
+	if err := h.report(cluster, d); err != nil {
+		return cluster, err
+	}
+	return cluster, h.dropPlaces(d.former)
 }
 
 // ensureLease creates the Lease. One that is there although the cache does not show it has lost its label: nobody would
@@ -187,12 +211,18 @@ func (h *handler) ensureLease(want *coordinationv1.Lease) error {
 func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 	now := h.Clock.Now()
 	updated, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
+		reportShared(status, d.sharers, now)
+		reportRevoked(status, cluster, d.left, now)
 		if d.blocked != "" {
 			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "NamespaceBlocked", d.blocked, now)
 			return
 		}
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
+		if d.name == "" {
+			return
+		}
 		status.Namespace = d.name
+		reportReadmitted(status, cluster, now)
 		expectAgent(status, now)
 		registration.AwaitCheckIn(status)
 	})
@@ -206,7 +236,7 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 func expectAgent(status *fleet.ClusterStatus, now time.Time) {
 	for _, kind := range []string{fleet.ClusterConditionRegistered, fleet.ClusterConditionAgentConnected} {
 		if conditions.GetCondition(status.Conditions, kind) == nil {
-			conditions.SetCondition(&status.Conditions, kind, metav1.ConditionFalse, "WaitingForAgent", "waiting for the agent's first heartbeat", now)
+			conditions.SetCondition(&status.Conditions, kind, metav1.ConditionFalse, reasonWaiting, "waiting for the agent's first heartbeat", now)
 		}
 	}
 }

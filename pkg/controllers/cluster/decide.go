@@ -22,6 +22,11 @@ type input struct {
 	lease     *coordinationv1.Lease
 	// clientID is a fresh random one, for a Cluster that needs it.
 	clientID string
+	// left is what is still there of what a revoked cluster was given.
+	left left
+	// former are its namespaces of before it was readmitted, shared the other Clusters that the same cluster is behind.
+	former []*corev1.Namespace
+	shared []*fleet.Cluster
 }
 
 // decision is what should be.
@@ -31,8 +36,13 @@ type decision struct {
 	// namespace and lease are to be created, nil where they exist.
 	namespace *corev1.Namespace
 	lease     *coordinationv1.Lease
-	// name is the cluster's namespace; blocked says why it cannot be used yet.
+	// name is the cluster's namespace, empty where it has none; blocked says why it cannot be used yet.
 	name, blocked string
+	// former are namespaces that are to be deleted.
+	former []*corev1.Namespace
+	// left is what a revocation waits for, sharers name the other Clusters of the same cluster.
+	left    left
+	sharers string
 }
 
 func decide(in input) decision {
@@ -40,8 +50,14 @@ func decide(in input) decision {
 	if updated, changed := prepared(in.cluster, in.clientID); changed {
 		d.update = updated
 	}
-	d.name = in.name
+	d.name, d.left, d.sharers = in.name, in.left, sharers(in.shared)
+	if _, err := registration.PlaceOf(in.cluster.Annotations); err != nil {
+		d.blocked = err.Error()
+		return d
+	}
 	switch {
+	case in.namespace == nil && in.cluster.Spec.Revoked:
+		d.name = "" // nothing is made for who is revoked
 	case in.namespace == nil:
 		d.namespace = newNamespace(in.cluster, d.name)
 	case in.namespace.DeletionTimestamp != nil:
@@ -52,14 +68,21 @@ func decide(in input) decision {
 			d.name, names.ClusterNamespaceAnnotation, names.ClusterAnnotation, names.OwnerAnnotation)
 		return d
 	}
-	if in.lease == nil && !in.cluster.Spec.Revoked {
+	if in.cluster.Spec.Revoked {
+		return d
+	}
+	if in.lease == nil {
 		d.lease = newLease(in.cluster, d.name)
+	}
+	if in.cluster.Status.Namespace == d.name {
+		d.former = in.former
 	}
 	return d
 }
 
 // prepared adds what a Cluster must have before anything is made for it: the finalizer, so that nothing of it stays
-// behind, and a client ID, by which a request of the agent that the hub imports is matched to it.
+// behind, a client ID, by which a request of the agent that the hub imports is matched to it, and a note of which namespace
+// is its own, if it was ever revoked.
 func prepared(c *fleet.Cluster, clientID string) (*fleet.Cluster, bool) {
 	updated := c.DeepCopy()
 	changed := false
@@ -71,6 +94,10 @@ func prepared(c *fleet.Cluster, clientID string) (*fleet.Cluster, bool) {
 		updated.Spec.ClientID = clientID
 		changed = true
 	}
+	if place, err := registration.PlaceOf(c.Annotations); err == nil && place.Next(c.Spec.Revoked) != place {
+		metav1.SetMetaDataAnnotation(&updated.ObjectMeta, names.PlaceAnnotation, place.Next(c.Spec.Revoked).Annotation())
+		changed = true
+	}
 	return updated, changed
 }
 
@@ -80,7 +107,16 @@ func namespaceName(c *fleet.Cluster, claimed *corev1.Namespace) string {
 	if claimed != nil && registration.IsPlaceOf(claimed, c) {
 		return claimed.Name
 	}
-	return names.ClusterNamespace(c.Namespace, c.Name)
+	return names.ClusterPlace(c.Namespace, c.Name, roundOf(c))
+}
+
+// roundOf is how often a Cluster was readmitted. Where that cannot be read nothing is done with it.
+func roundOf(c *fleet.Cluster) int {
+	place, err := registration.PlaceOf(c.Annotations)
+	if err != nil {
+		return 0
+	}
+	return place.Next(c.Spec.Revoked).Round
 }
 
 func ownerOf(c *fleet.Cluster) string {
@@ -88,7 +124,7 @@ func ownerOf(c *fleet.Cluster) string {
 }
 
 func newNamespace(c *fleet.Cluster, name string) *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:   name,
 		Labels: map[string]string{names.ManagedLabel: "true"},
 		Annotations: map[string]string{
@@ -97,6 +133,10 @@ func newNamespace(c *fleet.Cluster, name string) *corev1.Namespace {
 			names.OwnerAnnotation:            ownerOf(c),
 		},
 	}}
+	if round := roundOf(c); round > 0 {
+		ns.Annotations[names.PlaceAnnotation] = registration.Place{Round: round}.Annotation()
+	}
+	return ns
 }
 
 // newLease is the heartbeat's Lease. The hub makes it, so that the agent needs no right to create one, with the label

@@ -21,6 +21,8 @@ type leaving struct {
 	namespace *corev1.Namespace
 	bundle    *fleet.Bundle
 	token     *fleet.ClusterRegistrationToken
+	// places are all namespaces that were made for it, those of before it was readmitted among them.
+	places []*corev1.Namespace
 }
 
 // farewell is the next step of leaving. Credentials go first, because a namespace takes seconds to go and a binding in
@@ -33,10 +35,10 @@ type farewell struct {
 	held []*fleet.ClusterRegistration
 	// waiting says what must be gone before the next step.
 	waiting string
-	// namespace, bundle and token are to be deleted, nil where there is nothing of this Cluster's.
-	namespace *corev1.Namespace
-	bundle    *fleet.Bundle
-	token     *fleet.ClusterRegistrationToken
+	// bundle and token are to be deleted, nil where there is nothing of this Cluster's, and so are places, its namespaces.
+	bundle *fleet.Bundle
+	token  *fleet.ClusterRegistrationToken
+	places []*corev1.Namespace
 	// done says that the finalizer can go.
 	done bool
 }
@@ -69,7 +71,12 @@ func decideFarewell(in leaving) farewell {
 		f.token = t
 	}
 	if ns := in.namespace; ns != nil && ns.DeletionTimestamp == nil && marked(ns, in.cluster) {
-		f.namespace = ns
+		f.places = append(f.places, ns)
+	}
+	for _, ns := range in.places {
+		if in.namespace == nil || ns.Name != in.namespace.Name {
+			f.places = append(f.places, ns)
+		}
 	}
 	return f
 }

@@ -44,12 +44,12 @@ func TestLeavingTakesCredentialsFirst(t *testing.T) {
 	assert.Equal(t, []*fleet.ClusterRegistration{staying}, f.registrations)
 	assert.Contains(t, f.waiting, "1 registration requests")
 	assert.False(t, f.done)
-	assert.Nil(t, f.namespace)
+	assert.Empty(t, f.places)
 
 	f = decideFarewell(leaving{cluster: c, accounts: []*corev1.ServiceAccount{account("a")}, namespace: namespace(ownedBy(edgeUID))})
 	assert.Contains(t, f.waiting, "1 request accounts")
 	assert.False(t, f.done)
-	assert.Nil(t, f.namespace)
+	assert.Empty(t, f.places)
 }
 
 func TestLeavingTakesOnlyWhatIsProvedToBeThisClusters(t *testing.T) {
@@ -88,7 +88,7 @@ func TestLeavingTakesOnlyWhatIsProvedToBeThisClusters(t *testing.T) {
 			f := decideFarewell(test.in)
 			require.True(t, f.done, "it ends whatever is there")
 			assert.Empty(t, f.waiting)
-			assert.Equal(t, test.namespace, f.namespace != nil, "namespace")
+			assert.Equal(t, test.namespace, len(f.places) == 1, "namespace")
 			assert.Equal(t, test.bundle, f.bundle != nil, "bundle")
 			assert.Equal(t, test.token, f.token != nil, "token")
 		})

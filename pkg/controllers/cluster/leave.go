@@ -27,14 +27,10 @@ func (h *handler) leave(cluster *fleet.Cluster) (*fleet.Cluster, error) {
 
 func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
 	in := leaving{cluster: cluster}
-	for _, key := range clusterKeys(cluster) {
-		requests, err := h.Registrations.Cache().GetByIndex(requestsByCluster, key)
-		if err != nil {
-			return in, fmt.Errorf("listing registrations: %w", err)
-		}
-		in.registrations = append(in.registrations, requests...)
-	}
 	var err error
+	if in.registrations, err = h.requestsOf(cluster); err != nil {
+		return in, err
+	}
 	if in.accounts, err = h.Accounts.Cache().GetByIndex(accountsByCluster, cluster.Namespace+"/"+cluster.Name); err != nil {
 		return in, fmt.Errorf("listing accounts: %w", err)
 	}
@@ -50,6 +46,9 @@ func (h *handler) observeRest(in *leaving) error {
 	workspace := in.cluster.Namespace
 	var err error
 	if _, in.namespace, err = findPlace(in.cluster, h.liveNamespace); err != nil {
+		return err
+	}
+	if in.places, err = h.places(in.cluster, func(int) bool { return true }); err != nil {
 		return err
 	}
 	bundle := names.AgentBundle(in.cluster.Name)
@@ -99,13 +98,8 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 			return fmt.Errorf("registration token %s: %w", t.Name, err)
 		}
 	}
-	if ns := f.namespace; ns != nil {
-		if err := h.freeLease(ns.Name); err != nil {
-			return err
-		}
-		if err := kube.Deleted(h.Namespaces.Delete(ns.Name, kube.ByUID(ns.UID))); err != nil {
-			return fmt.Errorf("namespace %s: %w", ns.Name, err)
-		}
+	if err := h.dropPlaces(f.places); err != nil {
+		return err
 	}
 	return h.dropFinalizer(cluster)
 }

@@ -166,10 +166,10 @@ func (h *handler) apply(in input, d decision) error {
 		}
 		return h.createCluster(in, d)
 	case revoke:
-		if err := h.takeBack(in.request.Namespace, in.request.Name); err != nil {
+		if err := h.takeBackAll(in.request); err != nil {
 			return err
 		}
-		if d.reason == reasonClusterGone {
+		if d.forget {
 			return h.forget(in.request)
 		}
 	case grant:

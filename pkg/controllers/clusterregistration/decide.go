@@ -110,6 +110,8 @@ type decision struct {
 	pin *registration.Pin
 	// pending says, once the grant was tried, that the API server's controllers have not made the credential's token yet.
 	pending bool
+	// forget says that nothing can come of the request any more: it is deleted, and its agent asks again.
+	forget bool
 }
 
 func decide(in input) decision {
@@ -129,6 +131,9 @@ func decide(in input) decision {
 			return decision{outcome: skip}
 		}
 		return decideGranted(in, cluster, d)
+	}
+	if cluster != nil && !cluster.Spec.Revoked && wasRevoked(r) {
+		return decision{outcome: revoke, cluster: cluster, reason: reasonRevoked, forget: true}
 	}
 	if err := registration.ValidateRequest(r); err != nil {
 		return refused(nil, reasonInvalid, "%s; correct that in what sent this request, then delete the request: its sender asks again",
@@ -164,6 +169,12 @@ func revoked(c *fleet.Cluster) decision {
 		message: fmt.Sprintf("cluster %s is revoked (spec.revoked); when that is taken off, its agent has to register anew", c.Name)}
 }
 
+// wasRevoked says that a request lost what it was granted because its cluster was revoked. When that one is readmitted, its
+// agent has to ask anew: nobody has to remember which requests lie there, to whom the cluster is opened by that.
+func wasRevoked(r *fleet.ClusterRegistration) bool {
+	return len(r.Status.Credentials) > 0 && grantedReason(r) == reasonRevoked
+}
+
 // findCluster matches a request to a Cluster: the one that it was matched to before, or by its client ID, exactly. Where
 // several carry the same one, the oldest has it.
 func findCluster(in input) (*fleet.Cluster, *decision) {
@@ -180,7 +191,7 @@ func findCluster(in input) (*fleet.Cluster, *decision) {
 		return oldest(in.sameClient), nil
 	case before != "":
 		// The request had a Cluster and that one is gone: it is not made anew, or a deleted cluster would come back.
-		return nil, &decision{outcome: revoke, reason: reasonClusterGone, message: fmt.Sprintf("cluster %s is gone; its agent asks again by itself while its registration token lives", before)}
+		return nil, &decision{outcome: revoke, reason: reasonClusterGone, forget: true, message: fmt.Sprintf("cluster %s is gone; its agent asks again by itself while its registration token lives", before)}
 	case in.byName != nil && in.byName.DeletionTimestamp != nil:
 		return nil, &decision{outcome: wait, reason: reasonWaitDeletion,
 			message: fmt.Sprintf("cluster %s of the same name is still being deleted; its condition Processed says what that waits for", in.byName.Name)}

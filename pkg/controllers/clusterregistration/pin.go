@@ -25,6 +25,8 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		return boundPin(in.request), nil
 	case offered != nil && offered.Same(*pinned):
 		return nil, nil
+	case offered != nil && pinned.ClusterUID == "" && offered.Fingerprint == pinned.Fingerprint:
+		return boundPin(in.request), nil // it was pinned on use, by a heartbeat, which tells no UID
 	case provenByImport(in, cluster), replaces(in.request):
 		return boundPin(in.request), nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,10 +37,57 @@ func (h *handler) takeBack(namespace, name string) error {
 	return h.minter.discardByOwner(namespace, name)
 }
 
-// forget deletes a request whose Cluster is gone, which was read live: nothing can come of it any more.
+// takeBackAll removes all that a request was given, and makes sure that its account is gone: that one is the credential.
+func (h *handler) takeBackAll(r *fleet.ClusterRegistration) error {
+	if err := h.takeBack(r.Namespace, r.Name); err != nil {
+		return err
+	}
+	if !r.Status.Granted && len(r.Status.Credentials) == 0 {
+		return nil // it never had one
+	}
+	live, err := h.liveAccount(r)
+	if err != nil || live == nil {
+		return err
+	}
+	if live.DeletionTimestamp == nil {
+		if err := kube.Deleted(h.Accounts.Delete(live.Namespace, live.Name, kube.ByUID(live.UID))); err != nil {
+			return fmt.Errorf("deleting account %s/%s: %w", live.Namespace, live.Name, err)
+		}
+		if live, err = h.liveAccount(r); err != nil || live == nil {
+			return err
+		}
+	}
+	if len(live.Finalizers) > 0 {
+		live.Finalizers = nil
+		if _, err := h.Accounts.Update(live); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("taking the finalizers off account %s/%s: %w", live.Namespace, live.Name, err)
+		}
+	}
+	if live, err = h.liveAccount(r); err == nil && live != nil {
+		err = fmt.Errorf("account %s/%s is still there after it was deleted", live.Namespace, live.Name)
+	}
+	return err
+}
+
+// liveAccount is the account of a request as the API server has it, nil where there is none. A cache may not show one that
+// was made a moment ago, nor one that is only being deleted: somebody may have put a finalizer on it, and its token is good
+// for another minute.
+func (h *handler) liveAccount(r *fleet.ClusterRegistration) (*corev1.ServiceAccount, error) {
+	name := account(r)
+	live, err := found(h.Accounts.Get(h.Names.Agents, name, metav1.GetOptions{}))
+	if err != nil {
+		return nil, fmt.Errorf("reading account %s/%s: %w", h.Names.Agents, name, err)
+	}
+	if live == nil || live.Annotations[names.OwnerAnnotation] != owner(r) {
+		return nil, nil
+	}
+	return live, nil
+}
+
+// forget deletes a request of which nothing can come any more: its Cluster is gone, which was read live, or was readmitted.
 func (h *handler) forget(r *fleet.ClusterRegistration) error {
 	if err := kube.Deleted(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
-		return fmt.Errorf("deleting the request of a cluster that is gone: %w", err)
+		return fmt.Errorf("deleting a request of which nothing can come any more: %w", err)
 	}
 	return nil
 }

@@ -28,6 +28,10 @@ const (
 	ClusterConditionAgentConnected = "AgentConnected"
 	// ClusterConditionCredentialValid is False when the agent's credential has ended, is refused or cannot be renewed.
 	ClusterConditionCredentialValid = "CredentialValid"
+	// ClusterConditionRevoked is True when nothing is left of what the agent of a revoked cluster was given.
+	ClusterConditionRevoked = "Revoked"
+	// ClusterConditionUnique is False while another Cluster leads to the same cluster.
+	ClusterConditionUnique = "Unique"
 	// ClusterConditionAgentUpgraded is False while a new agent cannot take over from the old one.
 	ClusterConditionAgentUpgraded = "AgentUpgraded"
 
