@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/names"
 	"github.com/rancher/fleet/pkg/registration"
 )
 
@@ -57,4 +60,15 @@ func TestACredentialThatIsDeadIsNotInUse(t *testing.T) {
 		assert.Equal(t, StepCredential, e.Steps[5].Step)
 		assert.Equal(t, "the agent had it and used it; it is good no longer", e.Steps[5].Detail)
 	}
+}
+
+func TestACopiedAgentWaitsForAPerson(t *testing.T) {
+	f := byAgent(connected)
+	f.Cluster.Annotations = map[string]string{names.CloneAnnotation: `{"why":"they take turns"}`}
+	conditions.SetCondition(&f.Cluster.Status.Conditions, fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, registration.ReasonCloneSuspected, "two agents", now)
+	e := Explain(f)
+	assert.Equal(t, registration.StateClone, e.State)
+	assert.Contains(t, e.WaitsFor, "they take turns")
+	assert.Contains(t, e.Next, "`fleet cluster approve ")
+	assert.Equal(t, Failed, e.Steps[len(e.Steps)-1].State)
 }

@@ -133,6 +133,8 @@ func (v *view) afterStep() Step {
 		step := fromCondition(StepAfter, connected, Failed)
 		step.Detail = strings.Join([]string{step.Detail, v.beatText()}, "; ") // a hub that was restarted knows the time no more
 		return step
+	case v.suspected():
+		return fromCondition(StepAfter, connected, Failed)
 	case isFalse(upgraded):
 		return fromCondition(StepAfter, upgraded, Failed)
 	case isFalse(reconciled):

@@ -173,6 +173,8 @@ func (v *view) nextOfTrouble() string {
 		return text + "; if the agent is only cut off, it connects again by itself."
 	case v.isFalse(fleet.ClusterConditionAgentConnected):
 		return "The agent connects again by itself once it runs and reaches the hub; the hub cannot reach this cluster, so look at the agent there."
+	case v.suspected():
+		return fmt.Sprintf("Somebody finds out which agent is the copy, ends it, and says so: `fleet cluster approve %s -n %s`. Until then neither is given anything new.", v.Name, v.Workspace)
 	case v.isFalse(fleet.ClusterConditionAgentUpgraded):
 		return "The old agent goes on until the new one can take over; the detail says what is in its way."
 	case v.isFalse(fleet.ClusterConditionReconciled):

@@ -97,6 +97,12 @@ func (v *view) condition(kind string) *genericcondition.GenericCondition {
 	return conditions.GetCondition(v.Cluster.Status.Conditions, kind)
 }
 
+// suspected says that two agents seem to use the one credential.
+func (v *view) suspected() bool {
+	c := v.condition(fleet.ClusterConditionAgentConnected)
+	return c != nil && c.Reason == registration.ReasonCloneSuspected
+}
+
 func (v *view) isTrue(kind string) bool  { return isTrue(v.condition(kind)) }
 func (v *view) isFalse(kind string) bool { return isFalse(v.condition(kind)) }
 

@@ -17,6 +17,7 @@ const (
 	StateConnected   = "Connected"
 	StateSilent      = "Silent"
 	StateRefused     = "CredentialInvalid"
+	StateClone       = "CloneSuspected"
 )
 
 // StateOf says in one word how a cluster is, and in a sentence what it waits for, empty where it waits for nothing.
@@ -48,9 +49,17 @@ func StateOf(c *fleet.Cluster) (state, waitsFor string) {
 	case isFalse(fleet.ClusterConditionAgentConnected):
 		// Why the hub does not put the agent there again belongs to it.
 		return StateSilent, both(message(fleet.ClusterConditionAgentConnected), message(fleet.ClusterConditionImported))
+	case isSuspected(c):
+		clone, _ := CloneOf(c.Annotations)
+		return StateClone, clone.Message(c)
 	default:
 		return StateConnected, message(fleet.ClusterConditionImported)
 	}
+}
+
+func isSuspected(c *fleet.Cluster) bool {
+	_, suspected := CloneOf(c.Annotations)
+	return suspected
 }
 
 func both(a, b string) string {

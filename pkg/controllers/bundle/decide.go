@@ -65,7 +65,7 @@ func placements(in *input) []target.Placement {
 			continue
 		}
 		list = append(list, target.Placement{
-			Target: in.targets[i], Deployment: p.deployment, Offline: isOffline(in.targets[i].Cluster),
+			Target: in.targets[i], Deployment: p.deployment, Offline: isOffline(in.targets[i].Cluster) || isHeld(in.targets[i].Cluster),
 		})
 	}
 	return list

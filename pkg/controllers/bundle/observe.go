@@ -229,6 +229,9 @@ func (h *handler) place(bundle *fleet.Bundle, c *fleet.Cluster, deployments map[
 	if bd := p.deployment; bd != nil && bd.DeletionTimestamp != nil {
 		p.blocked = "an earlier deployment is still being removed"
 	}
+	if clone, suspected := registration.CloneOf(c.Annotations); suspected {
+		p.blocked = clone.Message(c)
+	}
 	if p.deployment != nil {
 		p.settled = h.settledAs(p.deployment.UID)
 	}

@@ -9,6 +9,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // sameForBundles says whether a change of a Cluster is none of a bundle's business. What its agent and the other
@@ -28,7 +29,7 @@ func sameForBundles(a, b *fleet.Cluster) bool {
 func given(annotations map[string]string) map[string]string {
 	kept := make(map[string]string, len(annotations))
 	for key, value := range annotations {
-		if key != names.ImportAnnotation && key != names.IdentityAnnotation {
+		if key != names.ImportAnnotation && key != names.IdentityAnnotation && key != names.PlaceAnnotation {
 			kept[key] = value
 		}
 	}
@@ -39,6 +40,12 @@ func given(annotations map[string]string) map[string]string {
 func isOffline(c *fleet.Cluster) bool {
 	condition := conditions.GetCondition(c.Status.Conditions, fleet.ClusterConditionAgentConnected)
 	return condition != nil && condition.Status == corev1.ConditionFalse
+}
+
+// isHeld says that nothing new may reach a cluster: a copy of its agent would get it too. Nobody waits for it.
+func isHeld(c *fleet.Cluster) bool {
+	_, suspected := registration.CloneOf(c.Annotations)
+	return suspected
 }
 
 // wakeBundlesOf looks at the bundles that may choose a cluster, and at those that have.

@@ -47,6 +47,7 @@ type handler struct {
 	Deps
 	ctx     context.Context
 	tracker *tracker
+	recent  *kube.Recent[*fleet.Cluster]
 }
 
 // Register starts the controller with the factories behind deps.
@@ -54,15 +55,17 @@ func Register(ctx context.Context, deps Deps) {
 	h := newHandler(ctx, deps)
 	addIndexers(deps)
 	deps.Leases.OnChange(ctx, handlerName, h.onLease)
+	kube.WatchChanges(ctx, handlerName+"-turns", h.onTurn, deps.Leases)
 	now := kube.Debounced(deps.Leases, 0)
 	kube.Watch(ctx, handlerName+"-requests", h.leaseOfRequest, now, deps.Registrations)
 	kube.Watch(ctx, handlerName+"-accounts", h.leaseOfAccount, now, deps.Accounts)
 	kube.Watch(ctx, handlerName+"-legacy", h.leaseOfCheckin, now, deps.Clusters)
+	kube.Watch(ctx, handlerName+"-suspects", h.leaseOfSuspect, now, deps.Clusters)
 	kube.Watch(ctx, handlerName+"-kubeconfigs", h.leasesOfSecret, now, deps.Secrets)
 }
 
 func newHandler(ctx context.Context, deps Deps) *handler {
-	return &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now(), deps.Presence)}
+	return &handler{Deps: deps, ctx: ctx, tracker: newTracker(deps.Clock.Now(), deps.Presence), recent: kube.NewRecent[*fleet.Cluster]()}
 }
 
 func addIndexers(deps Deps) {
@@ -94,6 +97,11 @@ func (h *handler) onLease(key string, lease *coordinationv1.Lease) (*coordinatio
 	if err != nil || cluster == nil || cluster.DeletionTimestamp != nil {
 		return lease, err
 	}
+	if h.recent.IsBehind(cluster) {
+		h.Leases.EnqueueAfter(place.Namespace, place.Name, time.Second) // what was noted on the Cluster is yet to be seen
+		return lease, nil
+	}
+	h.tracker.suspects(place.Namespace, isSuspected(cluster))
 	e, judge := h.see(lease, cluster)
 	if e.pulse.renewed.IsZero() && e.pulse.holder == "" {
 		return lease, nil // nobody has used the Lease yet
@@ -230,7 +238,12 @@ func (h *handler) apply(e evidence, v verdict) error {
 			return err
 		}
 	}
-	_, err := kube.UpdateStatus(h.Clusters, e.cluster.Namespace, e.cluster.Name, kube.ClusterStatus,
+	cluster, err := h.note(e, v)
+	if err != nil {
+		return err
+	}
+	e.cluster = cluster
+	_, err = kube.UpdateStatus(h.Clusters, e.cluster.Namespace, e.cluster.Name, kube.ClusterStatus,
 		func(status *fleet.ClusterStatus) { report(status, e, v) })
 	if err != nil {
 		return err

@@ -42,6 +42,10 @@ type verdict struct {
 	problemReason, problem string
 	// renewal is when the credential is due for renewal, zero if it never is.
 	renewal time.Time
+	// clone is the suspicion that two agents use the one credential, nil where there is none.
+	clone *registration.Clone
+	// pin is the identity to bind the cluster to, nil where there is none to bind.
+	pin *registration.Pin
 	// warning says what ends soon, and what to do; change is when that becomes another.
 	warning string
 	change  time.Time
@@ -59,6 +63,7 @@ func (e evidence) contact() contact { return e.pulse.contact(e.now, e.grace) }
 
 func judge(e evidence) verdict {
 	v := verdict{contact: e.contact(), use: useOf(e)}
+	v.clone, v.pin = cloneOf(e, v), pinOnUse(e, v)
 	record := v.use.record
 	if record == nil {
 		return v

@@ -29,7 +29,11 @@ func report(status *fleet.ClusterStatus, e evidence, v verdict) {
 	}
 	switch v.contact {
 	case connected:
-		set(fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, reasonConnected, "")
+		if v.clone != nil {
+			set(fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, registration.ReasonCloneSuspected, v.clone.Message(e.cluster))
+		} else {
+			set(fleet.ClusterConditionAgentConnected, metav1.ConditionTrue, reasonConnected, "")
+		}
 		registration.CheckedIn(status)
 	case silent:
 		// Since when stands in the message that was written first; a hub that restarted knows less.

@@ -26,6 +26,8 @@ type pulse struct {
 	renewed time.Time
 	// seen is when the hub saw the last renewal, zero if it has seen none; since is when it first looked.
 	seen, since time.Time
+	// turns are who beat last, one after the other. What is shared of it is never changed.
+	turns []turn
 	// touch is the hub's own, without which it sees nothing.
 	touch kube.Touch
 	// round grows with each request for a new judgement.
@@ -76,10 +78,15 @@ type tracker struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry
+	turns   map[string][]turn
+	// suspected are the clusters of which two agents seem to use the one credential.
+	suspected map[string]bool
 }
 
 func newTracker(now time.Time, presence *kube.Presence) *tracker {
-	return &tracker{started: now, presence: presence, entries: map[string]*entry{}}
+	return &tracker{
+		started: now, presence: presence, entries: map[string]*entry{}, turns: map[string][]turn{}, suspected: map[string]bool{},
+	}
 }
 
 // observe takes in a Lease as it is now, or a check-in of an agent without one. Whatever stood there when the hub started
@@ -98,6 +105,7 @@ func (t *tracker) observe(key, holder string, renewed, created, now time.Time, g
 	} else if !renewed.Equal(e.renewed) && !renewed.Equal(e.read) {
 		e.seen = now
 	}
+	e.turns = t.turns[key]
 	e.holder, e.renewed, e.touch = holder, renewed, t.presence.At(now)
 	due := !e.next.IsZero() && !now.Before(e.next)
 	return e.pulse, !e.judged || due || e.holder != e.holderAt || e.contact(now, grace) != e.reported

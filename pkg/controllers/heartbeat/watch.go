@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // leaseOfRequest has a cluster judged anew when one of its requests changes: a credential that was just granted may
@@ -46,6 +48,20 @@ func (h *handler) leaseOf(workspace, name string) ([]relatedresource.Key, error)
 func (h *handler) leaseOfCheckin(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
 	c, ok := obj.(*fleet.Cluster)
 	if !ok || c.Status.Namespace == "" || c.Status.Agent.LastSeen.IsZero() || c.Status.Agent.Version != "" {
+		return nil, nil
+	}
+	return []relatedresource.Key{{Namespace: c.Status.Namespace, Name: names.HeartbeatLease}}, nil
+}
+
+// leaseOfSuspect looks at agents of which another suspicion stands on their Cluster than is said of them: a person has taken
+// it off, or put it there.
+func (h *handler) leaseOfSuspect(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	c, ok := obj.(*fleet.Cluster)
+	if !ok || c.Status.Namespace == "" {
+		return nil, nil
+	}
+	said := conditions.GetCondition(c.Status.Conditions, fleet.ClusterConditionAgentConnected)
+	if isSuspected(c) == (said != nil && said.Reason == registration.ReasonCloneSuspected) {
 		return nil, nil
 	}
 	return []relatedresource.Key{{Namespace: c.Status.Namespace, Name: names.HeartbeatLease}}, nil

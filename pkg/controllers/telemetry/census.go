@@ -35,7 +35,7 @@ const (
 var (
 	clusterStates = []string{
 		registration.StateRegistering, registration.StateConnected, registration.StateSilent, registration.StateRefused,
-		registration.StateBlocked, registration.StateRevoked, registration.StateLeaving, other,
+		registration.StateClone, registration.StateBlocked, registration.StateRevoked, registration.StateLeaving, other,
 	}
 	joinMethods     = []string{registration.JoinedByManager, registration.JoinedByAgent, registration.JoinedLocally}
 	tokenStates     = []string{tokenReady, tokenWaiting, tokenFailing, tokenLeaving}

@@ -18,9 +18,10 @@ var clusterRows = []row{
 	importedRow,
 	{condition: fleet.ClusterConditionRegistered, quiet: []string{reasonWaitingForAgent},
 		reached: reasonRegistered, message: "The agent uses the credential that the hub granted"},
-	{condition: fleet.ClusterConditionAgentConnected, quiet: []string{reasonWaitingForAgent},
+	{condition: fleet.ClusterConditionAgentConnected, quiet: []string{reasonWaitingForAgent}, loud: []string{registration.ReasonCloneSuspected},
 		restored: reasonConnected, message: "Heartbeats come again"},
 	{condition: fleet.ClusterConditionCredentialValid, loud: []string{reasonExpiresSoon}},
+	{condition: fleet.ClusterConditionUnique},
 	{condition: fleet.ClusterConditionAgentUpgraded},
 	{condition: fleet.ClusterConditionReconciled},
 }

@@ -122,6 +122,9 @@ func (f Facts) place(cluster *fleet.Cluster) place {
 			p.blocked = "an earlier deployment is still being removed"
 		}
 	}
+	if clone, suspected := registration.CloneOf(cluster.Annotations); suspected {
+		p.blocked = clone.Message(cluster)
+	}
 	return p
 }
 
@@ -146,6 +149,12 @@ func (f Facts) own() []*fleet.BundleDeployment {
 func isSilent(cluster *fleet.Cluster) bool {
 	condition := conditions.GetCondition(cluster.Status.Conditions, fleet.ClusterConditionAgentConnected)
 	return condition != nil && condition.Status == corev1.ConditionFalse
+}
+
+// isHeld says that nothing new may reach a cluster.
+func isHeld(cluster *fleet.Cluster) bool {
+	_, suspected := registration.CloneOf(cluster.Annotations)
+	return suspected
 }
 
 func keyOf(cluster *fleet.Cluster) types.NamespacedName {

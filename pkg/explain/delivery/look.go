@@ -81,7 +81,7 @@ func (l Look) placements() []target.Placement {
 		if p.deployment == nil && p.blocked != "" {
 			continue
 		}
-		list = append(list, target.Placement{Target: t, Deployment: p.deployment, Offline: isSilent(t.Cluster)})
+		list = append(list, target.Placement{Target: t, Deployment: p.deployment, Offline: isSilent(t.Cluster) || isHeld(t.Cluster)})
 	}
 	return list
 }
