@@ -18,7 +18,7 @@ import (
 func clusterCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "cluster",
-		Usage: "see the clusters of a hub and how far they are, check one before it joins, and order agents anew",
+		Usage: "see the clusters of a hub and how far they are, check one before it joins, order agents anew, and take access away",
 		Subcommands: []*cli.Command{
 			{
 				Name:   "list",
@@ -28,6 +28,9 @@ func clusterCommand() *cli.Command {
 			},
 			explainCommand(),
 			redeployCommand(),
+			revokeCommand(),
+			readmitCommand(),
+			clusterApproveCommand(),
 			checkCommand(),
 		},
 	}

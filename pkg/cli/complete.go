@@ -15,6 +15,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/explain"
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const (
@@ -175,6 +176,15 @@ func arguments(ctx context.Context, verb string, typed map[string]string) []stri
 		return slices.Collect(maps.Keys(completionScripts))
 	case "cluster explain", "cluster redeploy":
 		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(*fleet.Cluster) bool { return true })
+	case "cluster revoke":
+		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(c *fleet.Cluster) bool { return !c.Spec.Revoked })
+	case "cluster readmit":
+		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(c *fleet.Cluster) bool { return c.Spec.Revoked })
+	case "cluster approve":
+		return objectNames[fleet.Cluster](ctx, kindCluster, typed, func(c *fleet.Cluster) bool {
+			_, suspected := registration.CloneOf(c.Annotations)
+			return suspected
+		})
 	case "bundle explain":
 		return objectNames[fleet.Bundle](ctx, kindBundle, typed, func(*fleet.Bundle) bool { return true })
 	case "token values", "token delete":
