@@ -18,7 +18,13 @@ type table struct {
 	// last is the wave as it is, announced as it was when all who wait had to look at it.
 	last, announced wave
 	fresh           bool
+	// saidAt is when those who wait were last told something else.
+	saidAt time.Time
 }
+
+// sayEvery is how far apart news for those who wait are: each is a write for each of them, and one agent that changes its
+// mind all the time must not cause more of them.
+const sayEvery = 10 * time.Second
 
 // put takes in an agent as it is now, forget one that is gone or none of the hub's.
 func (t *table) put(a agent) {
@@ -47,6 +53,7 @@ func (t *table) reset() {
 
 func (t *table) empty() {
 	t.agents, t.last, t.announced, t.changed, t.fresh = nil, wave{}, wave{}, false, false
+	t.saidAt = time.Time{}
 }
 
 // ask is the wave as an agent that waits has to know it.
@@ -81,8 +88,17 @@ func (t *table) next(now time.Time) (look []key, again time.Time) {
 		return nil, t.last.again
 	}
 	before := t.announced
-	t.announced, t.fresh = t.last, false
-	news := before.message != t.last.message || !slices.Equal(before.stopped, t.last.stopped)
+	news := before.message != t.last.message || before.byCanary != t.last.byCanary || !slices.Equal(before.stopped, t.last.stopped)
+	again = t.last.again
+	if soonest := t.saidAt.Add(sayEvery); news && now.Before(soonest) {
+		news, again = false, earliest(again, soonest)
+		t.announced.now = t.last.now // who may go on need not wait for the news
+	} else {
+		t.announced, t.fresh = t.last, false
+	}
+	if news && before.now != nil { // what is said first has just been brought about by the hub itself
+		t.saidAt = now
+	}
 	waiting := false
 	for k, a := range t.agents {
 		if a.waits() && (news || t.last.now[k] && !before.now[k]) {
@@ -90,7 +106,6 @@ func (t *table) next(now time.Time) (look []key, again time.Time) {
 		}
 		waiting = waiting || a.waits()
 	}
-	again = t.last.again
 	if !waiting {
 		t.empty()
 	}

@@ -155,34 +155,6 @@ func TestTheRestWaitsWhileACanaryIsWatched(t *testing.T) {
 	assert.Equal(t, []int{0, 2}, w.given(3))
 }
 
-func TestAnUpgradeThatIsTakenBackStopsTheRestUntilThereIsANewOne(t *testing.T) {
-	w := newWaves(t, 3)
-	w.load(newImage)
-	w.lookAll(3)
-	w.change(0, func(c *fleet.Cluster) {
-		c.Status.Agent.Upgrade = &fleet.AgentUpgradeStatus{Reason: "TakenBack", Message: "it crashed\x1b[31m"}
-	})
-	w.lookAll(3)
-	assert.Equal(t, []int{0}, w.given(3))
-	assert.Equal(t, "False TakenBack it crashed [31m", w.says(0))
-	assert.Contains(t, w.says(1), "stopped: that of cluster c0")
-
-	w.load(`{agentImage: "rancher/fleet-agent:v3", agentUpgrade: {maxUnavailable: 1}}`)
-	w.lookAll(3)
-	assert.Equal(t, []int{0}, w.given(3), "the mended one goes on")
-}
-
-func TestAnAgentThatHangsIsSaidAndStopsTheRest(t *testing.T) {
-	w := newWaves(t, 2)
-	w.load(newImage)
-	w.lookAll(2)
-	w.clock.SetTime(now.Add(hangAfter + time.Second))
-	w.lookAll(2)
-	assert.Contains(t, w.says(0), "False Stalled")
-	assert.Contains(t, w.says(1), "stopped: that of cluster c0")
-	assert.Equal(t, []int{0}, w.given(2))
-}
-
 func TestAnOfflineAgentIsCaughtUpWhenItComesBack(t *testing.T) {
 	connected := func(value metav1.ConditionStatus) func(*fleet.Cluster) {
 		return func(c *fleet.Cluster) {

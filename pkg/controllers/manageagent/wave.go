@@ -48,8 +48,9 @@ type wave struct {
 	now map[key]bool
 	// message is what the others wait for. It says nothing that changes with each agent: it is written to all of them.
 	message string
-	// stopped are the Clusters whose upgrade stops the others'.
-	stopped []key
+	// stopped are the Clusters whose upgrade stops the others', byCanary says that they are canaries.
+	stopped  []key
+	byCanary bool
 	// again is when time alone brings another answer, zero for never.
 	again time.Time
 }
@@ -59,7 +60,8 @@ type tally struct {
 	// present are those that count.
 	present, inFlight, lost int
 	waiting                 []agent
-	stopped                 []key
+	// held are those under way that do not get on, failed the canaries among them.
+	held, failed []key
 	// canaries says that canaries wait or are under way; soaked is when the last of them has run for long enough.
 	canaries bool
 	soaked   time.Time
@@ -68,22 +70,27 @@ type tally struct {
 
 // planWave is the whole policy. Canaries go first; when they have run for the soak, the others follow, a share of them at
 // a time. An agent that cannot be reached does not count and is given nothing; it takes its turn when it comes back. An
-// upgrade that was taken back, or hangs, stops the rest.
+// upgrade that was taken back, or hangs, keeps its place: that is all that an agent which says so can take from others.
+// When all places are kept the wave stops, and at a canary at once, since the hub's own people chose it to tell.
 func planWave(agents []agent, p policy, now time.Time) wave {
 	t := count(agents, p, now)
 	budget := share(p.maxUnavailable, t.present)
 	w := wave{now: map[key]bool{}, again: t.again}
 	candidates := t.waiting
 	switch {
-	case len(t.stopped) > 0:
-		slices.SortFunc(t.stopped, compareKeys)
-		w.stopped = t.stopped
+	case len(t.failed) > 0:
+		slices.SortFunc(t.failed, compareKeys)
+		w.stopped, w.byCanary = t.failed, true
 		return w
 	case budget == 0:
 		w.message = "agentUpgrade.maxUnavailable is 0: no agent is upgraded"
 		return w
 	case t.lost > budget:
 		w.message = "the upgrade of agents is stopped: too many fell silent in theirs"
+		return w
+	case len(t.held) >= budget:
+		slices.SortFunc(t.held, compareKeys)
+		w.stopped = t.held
 		return w
 	case t.canaries:
 		w.message = "the agents of the canary clusters are upgraded first"
@@ -150,7 +157,7 @@ func (t *tally) underWay(a agent, now time.Time) {
 	hangs := !now.Before(ends)
 	switch {
 	case a.takenBack, hangs && a.reachable:
-		t.stopped = append(t.stopped, a.key)
+		t.hold(a)
 	case hangs:
 		t.lost++
 	default:
@@ -158,6 +165,16 @@ func (t *tally) underWay(a agent, now time.Time) {
 		t.present++
 		t.canaries = t.canaries || a.canary
 		t.again = earliest(t.again, ends)
+	}
+}
+
+// hold is for an agent whose upgrade was taken back, or hangs.
+func (t *tally) hold(a agent) {
+	t.inFlight++
+	t.present++
+	t.held = append(t.held, a.key)
+	if a.canary {
+		t.failed = append(t.failed, a.key)
 	}
 }
 
@@ -190,10 +207,14 @@ func (w wave) told(namespace string) string {
 	if len(w.stopped) == 0 {
 		return "waits for " + w.message
 	}
+	why := "as many as may be under way at once were taken back or hang"
+	if w.byCanary {
+		why = "that of a canary cluster was taken back or hangs"
+	}
 	for _, k := range w.stopped {
 		if k.namespace == namespace {
-			return fmt.Sprintf("the upgrade of agents is stopped: that of cluster %s was taken back or hangs; its condition AgentUpgraded says why", k.name)
+			return fmt.Sprintf("the upgrade of agents is stopped: %s; condition AgentUpgraded of cluster %s says why", why, k.name)
 		}
 	}
-	return "the upgrade of agents is stopped: that of a cluster in another workspace was taken back or hangs"
+	return "the upgrade of agents is stopped: " + why + ", in another workspace"
 }
