@@ -53,9 +53,11 @@ type handler struct {
 	Deps
 	deployments *kube.Recent[*fleet.BundleDeployment]
 	secrets     *kube.Recent[*corev1.Secret]
-	manifests   *cache.LRUExpireCache
-	slots       chan struct{}
-	waker       *kube.Waker
+	// contents are remembered without what is in them.
+	contents  *kube.Recent[*fleet.Content]
+	manifests *cache.LRUExpireCache
+	slots     chan struct{}
+	waker     *kube.Waker
 	// settled is, by the UID of each deployment, what it was last found to be in order for.
 	settled sync.Map
 	// looked is, by the UID of each deployment, for which version of it the ConfigMaps that it needs were read.
@@ -75,6 +77,7 @@ func newHandler(deps Deps) *handler {
 		Deps:        deps,
 		deployments: kube.NewRecentOf[*fleet.BundleDeployment](remembered),
 		secrets:     kube.NewRecentOf[*corev1.Secret](remembered),
+		contents:    kube.NewRecent[*fleet.Content](),
 		manifests:   cache.NewLRUExpireCache(rememberedIDs),
 		slots:       make(chan struct{}, maxWrites),
 		waker:       kube.NewWaker(deps.Bundles.EnqueueAfter),

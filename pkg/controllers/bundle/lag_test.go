@@ -54,7 +54,9 @@ func TestACacheThatIsBehindIsNoTrouble(t *testing.T) {
 	w.mustLook()
 	w.takeCalls()
 	w.mustLook()
-	assert.NotContains(t, w.takeCalls(), "create deployment "+placeOf("a")+"/app", "it remembers what it has just made")
+	for _, call := range w.takeCalls() {
+		assert.NotContains(t, call, "create ", "it remembers what it has just made")
+	}
 
 	// Another process, which remembers nothing.
 	w.h = newHandler(w.h.Deps)

@@ -145,12 +145,27 @@ func (h *handler) existing(namespace, name string) ([]*fleet.BundleDeployment, e
 	}
 	all := make([]*fleet.BundleDeployment, 0, len(cached))
 	for _, bd := range cached {
-		if latest, ok := h.deployments.Find(bd.Namespace, bd.Name); ok && latest.UID == bd.UID && h.deployments.IsBehind(bd) {
-			bd = latest
-		}
-		all = append(all, bd)
+		all = append(all, h.latest(bd))
 	}
 	return all, nil
+}
+
+// latest is a deployment that was listed, as it was written here since, or as the cache shows it by now.
+func (h *handler) latest(listed *fleet.BundleDeployment) *fleet.BundleDeployment {
+	if !h.deployments.IsBehind(listed) {
+		return listed
+	}
+	latest, ok := h.deployments.Find(listed.Namespace, listed.Name)
+	if !ok {
+		var err error
+		if latest, err = h.Deployments.Cache().Get(listed.Namespace, listed.Name); err != nil {
+			return listed
+		}
+	}
+	if latest.UID != listed.UID {
+		return listed
+	}
+	return latest
 }
 
 // clusterOf is the Cluster in whose namespace a deployment is, nil where that is not known.
@@ -224,7 +239,9 @@ func (h *handler) place(bundle *fleet.Bundle, c *fleet.Cluster, deployments map[
 		p.blocked = fmt.Sprintf("namespace %s is being deleted", p.namespace)
 	}
 	if p.deployment = deployments[p.namespace]; p.deployment == nil {
-		p.deployment = h.written(bundle, p.namespace)
+		if p.deployment, err = h.unlisted(bundle, p.namespace); err != nil {
+			return nil, err
+		}
 	}
 	if bd := p.deployment; bd != nil && bd.DeletionTimestamp != nil {
 		p.blocked = "an earlier deployment is still being removed"
@@ -239,14 +256,18 @@ func (h *handler) place(bundle *fleet.Bundle, c *fleet.Cluster, deployments map[
 	return p, err
 }
 
-// written is a deployment that was made here and that the cache does not show yet, or not as the bundle's.
-func (h *handler) written(bundle *fleet.Bundle, namespace string) *fleet.BundleDeployment {
-	recent, ok := h.deployments.Find(namespace, bundle.Name)
+// unlisted is a deployment that was made here and that the cache did not show yet when they were listed, or not as the
+// bundle's. It is forgotten here once the cache shows it, which may have been since then: so the cache is asked last.
+func (h *handler) unlisted(bundle *fleet.Bundle, namespace string) (*fleet.BundleDeployment, error) {
+	bd, ok := h.deployments.Find(namespace, bundle.Name)
 	if !ok {
-		return nil
+		var err error
+		if bd, err = found(h.Deployments.Cache().Get(namespace, bundle.Name)); err != nil || bd == nil {
+			return nil, err
+		}
 	}
-	if source, _ := bundleOf(recent); source != "" && source != bundle.Namespace {
-		return nil
+	if source, _ := bundleOf(bd); source != "" && source != bundle.Namespace {
+		return nil, nil
 	}
-	return recent
+	return bd, nil
 }

@@ -51,9 +51,13 @@ func (h *handler) ensureContent(bundle *fleet.Bundle, res resources) error {
 	if res.content == "" {
 		return nil
 	}
+	written, _ := h.contents.Find("", res.content)
 	have, err := found(h.Contents.Cache().Get(res.content))
 	if err != nil {
 		return fmt.Errorf("reading Content %s: %w", res.content, err)
+	}
+	if have == nil {
+		have = written
 	}
 	if have != nil && have.DeletionTimestamp == nil {
 		return nil
@@ -66,9 +70,12 @@ func (h *handler) ensureContent(bundle *fleet.Bundle, res resources) error {
 	if err != nil {
 		return &finalError{reason: "ContentTooLarge", err: err}
 	}
-	_, err = h.Contents.Create(object)
+	made, err := h.Contents.Create(object)
 	switch {
-	case err == nil || apierrors.IsAlreadyExists(err):
+	case err == nil:
+		h.contents.Created(&fleet.Content{ObjectMeta: made.ObjectMeta})
+		return nil
+	case apierrors.IsAlreadyExists(err):
 		return nil
 	case apierrors.IsInvalid(err) || apierrors.IsRequestEntityTooLargeError(err):
 		logrus.WithField("bundle", bundle.Namespace+"/"+bundle.Name).Warnf("The API server refuses the content: %v", err)

@@ -29,14 +29,16 @@ func (h *handler) valuesOf(namespace, name string, bd *fleet.BundleDeployment) (
 	return ours(secret), nil
 }
 
-// knownSecret is a Secret as the cache has it, or as it was written here since.
+// knownSecret is a Secret as the cache has it, or as it was written here since. What was written is forgotten once the cache
+// shows it: so the cache is asked last.
 func (h *handler) knownSecret(namespace, name string) (*corev1.Secret, error) {
+	written, _ := h.secrets.Find(namespace, name)
 	secret, err := found(h.Secrets.Cache().Get(namespace, name))
 	if err != nil {
 		return nil, fmt.Errorf("reading Secret %s/%s: %w", namespace, name, err)
 	}
 	if secret == nil || h.secrets.IsBehind(secret) {
-		secret, _ = h.secrets.Find(namespace, name)
+		return written, nil
 	}
 	return secret, nil
 }

@@ -154,8 +154,10 @@ func (h *handler) onSecret(before, now *corev1.Secret) {
 // onContent has a Content made anew that is needed, and gone.
 func (h *handler) onContent(before, now *fleet.Content) {
 	if now != nil {
+		h.contents.Seen(now)
 		return
 	}
+	h.contents.Deleted(before.UID)
 	needed, err := h.Deployments.Cache().GetByIndex(deploymentsByContent, before.Name)
 	if err != nil {
 		return
