@@ -106,7 +106,7 @@ func (d *delivery) run(ctx context.Context) {
 // attach works with a session until the context ends.
 func (d *delivery) attach(ctx context.Context, session hub.Session, refused func()) {
 	d.reconciler.Attach(ctx, bundledeployment.Session{
-		Hub: session.Client, Namespace: session.DeploymentNamespace, Cluster: session.Cluster, Refused: refused,
+		Hub: session.Client, Namespace: session.DeploymentNamespace, Workspace: session.Workspace, Cluster: session.Cluster, Refused: refused,
 	})
 }
 

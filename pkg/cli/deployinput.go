@@ -116,7 +116,7 @@ func (in *deployInput) job() (job helmdeployer.Job, err error) {
 	if err := validName("metadata.name of the BundleDeployment", bd.Name); err != nil {
 		return job, err
 	}
-	if names.IsAgentBundle(bd.Name) {
+	if isAgents(bd) {
 		return job, fmt.Errorf("BundleDeployment %s is an agent's own, which only that agent deploys", bd.Name)
 	}
 	job = helmdeployer.Job{Name: bd.Name, Commit: bd.Labels[fleet.CommitLabel], Options: bd.Spec.Options}
@@ -139,6 +139,13 @@ func (in *deployInput) job() (job helmdeployer.Job, err error) {
 		}
 	}
 	return job, in.addValues(bd, &job)
+}
+
+// isAgents says whether a deployment is that of a cluster's own agent. A hub of the reference does not mark it.
+func isAgents(bd *fleet.BundleDeployment) bool {
+	cluster := bd.Labels[names.ClusterLabel]
+	return bd.Labels[names.AgentBundleLabel] == "true" ||
+		cluster != "" && bd.Name == names.AgentBundle(cluster) && bd.Labels[fleet.BundleNamespaceLabel] == bd.Labels[names.ClusterNamespaceLabel]
 }
 
 // addValues takes the values from their Secret, where the deployment says that they are in one.

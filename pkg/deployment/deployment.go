@@ -154,5 +154,9 @@ func labels(in Input) map[string]string {
 	if in.Content != "" {
 		all[fleet.ContentNameLabel] = in.Content
 	}
+	delete(all, names.AgentBundleLabel)
+	if names.IsAgentBundle(in.Bundle, in.Target.Cluster) {
+		all[names.AgentBundleLabel] = "true"
+	}
 	return all
 }

@@ -242,6 +242,17 @@ func TestLabelsFollowTheBundle(t *testing.T) {
 	assert.Equal(t, "blue", out.Deployment.Labels["team"])
 }
 
+func TestOnlyTheAgentsOwnDeploymentIsMarkedSo(t *testing.T) {
+	b, want := bundle(), wants(newID, nil)
+	want.Cluster.UID = "uid-of-edge"
+	b.Labels[names.AgentBundleLabel] = "true"
+	out := build(t, Input{Bundle: b, Target: want, Step: release})
+	assert.NotContains(t, out.Deployment.Labels, names.AgentBundleLabel, "whatever the bundle says")
+	b.Name, b.OwnerReferences = "fleet-agent-edge", []metav1.OwnerReference{{Kind: "Cluster", Name: "edge", UID: "uid-of-edge"}}
+	out = build(t, Input{Bundle: b, Target: want, Step: release})
+	assert.Equal(t, "true", out.Deployment.Labels[names.AgentBundleLabel])
+}
+
 // The number that stands for what is copied changes with what is in it, and with nothing else.
 func TestTheNumberOfCopiesFollowsTheirContent(t *testing.T) {
 	secret := func(name, value string) *corev1.Secret {

@@ -14,7 +14,6 @@ import (
 	"github.com/rancher/fleet/pkg/helmdeployer/fetch"
 	"github.com/rancher/fleet/pkg/helmdeployer/history"
 	"github.com/rancher/fleet/pkg/helmdeployer/render"
-	"github.com/rancher/fleet/pkg/names"
 )
 
 // operation is one deployment of one bundle.
@@ -201,7 +200,7 @@ func (op *operation) findOthers() error {
 
 // leave removes a release that the bundle no longer has. What the new release took over stays: it is marked as its own.
 func (d *Deployer) leave(ctx context.Context, job Job, other Deployed) error {
-	if job.Agent || names.IsAgentBundle(job.Name) {
+	if job.Agent || other.Agent {
 		return d.forget(ctx, other)
 	}
 	if _, err := d.uninstall(ctx, other); err != nil {

@@ -24,6 +24,8 @@ type Deployed struct {
 	Origin string
 	// KeepResources says that its objects stay when the bundle goes, DeleteNamespace that its namespace goes too.
 	KeepResources, DeleteNamespace bool
+	// Agent says that the agent's own Deployment is among its objects: the release is never uninstalled, whatever it is called.
+	Agent bool
 }
 
 // known is what is known of records. What is asked for here never changes in a record, so each is read once; of the
@@ -37,6 +39,7 @@ type known struct {
 type fact struct {
 	uid         string
 	annotations map[string]string
+	agent       bool
 }
 
 // List finds the releases of this agent: by the annotations of their charts, never by a name.
@@ -54,11 +57,11 @@ func (d *Deployer) List(ctx context.Context) ([]Deployed, error) {
 	for _, entry := range entries {
 		known, ok := d.known.get(entry)
 		if !ok {
-			annotations, err := history.ChartAnnotations(ctx, self.Kube.CoreV1(), entry.ID)
+			excerpt, err := history.ReadExcerpt(ctx, self.Kube.CoreV1(), entry.ID)
 			if err != nil {
 				return nil, err
 			}
-			known = d.known.put(entry, annotations)
+			known = d.known.put(entry, excerpt.Annotations, holdsAgent(excerpt.Manifest, entry.Namespace, d.cfg.Namespace))
 		}
 		notes := known.annotations
 		if notes[bundleIDAnnotation] == "" || notes[agentNamespaceAnnotation] != d.cfg.Namespace {
@@ -67,7 +70,7 @@ func (d *Deployer) List(ctx context.Context) ([]Deployed, error) {
 		found = append(found, Deployed{
 			BundleID: notes[bundleIDAnnotation], Namespace: entry.Namespace, Name: entry.Name, Revision: entry.Revision,
 			ServiceAccount: notes[accountAnnotation], Origin: notes[originAnnotation], KeepResources: notes[keepResourcesAnnotation] == "true",
-			DeleteNamespace: notes[deleteNamespaceAnnotation] == "true",
+			DeleteNamespace: notes[deleteNamespaceAnnotation] == "true", Agent: known.agent,
 		})
 	}
 	slices.SortFunc(found, func(a, b Deployed) int {
@@ -106,7 +109,7 @@ func (k *known) get(entry history.Entry) (fact, bool) {
 }
 
 // put remembers the few annotations that matter.
-func (k *known) put(entry history.Entry, annotations map[string]string) fact {
+func (k *known) put(entry history.Entry, annotations map[string]string, agent bool) fact {
 	kept := map[string]string{}
 	for _, key := range []string{bundleIDAnnotation, agentNamespaceAnnotation, accountAnnotation, originAnnotation, keepResourcesAnnotation, deleteNamespaceAnnotation} {
 		if value := annotations[key]; value != "" {
@@ -115,7 +118,7 @@ func (k *known) put(entry history.Entry, annotations map[string]string) fact {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	made := fact{uid: entry.UID, annotations: kept}
+	made := fact{uid: entry.UID, annotations: kept, agent: agent}
 	k.records[entry.ID.String()] = made
 	return made
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/rancher/fleet/pkg/helmdeployer/render"
-	"github.com/rancher/fleet/pkg/names"
 )
 
 // RenderInput is a bundle that is to be rendered without a cluster.
@@ -69,7 +68,6 @@ func Render(ctx context.Context, in RenderInput) ([]*unstructured.Unstructured, 
 func offlineInstall(op *operation, in RenderInput) (*action.Install, error) {
 	finish := op.finish()
 	finish.Scopes, finish.Accept = scopes{in.Kinds}, nil
-	finish.SetID = names.BundleSet(in.Name, in.Scope)
 	install := action.NewInstall(&action.Configuration{Log: debug})
 	install.ClientOnly, install.DryRun = true, true
 	install.ReleaseName, install.Namespace = op.name, op.namespace

@@ -76,10 +76,18 @@ func (op *operation) upgrade() (*release.Release, error) {
 
 func (op *operation) finish() *render.Finish {
 	return &render.Finish{
-		Bundle: op.bundle, SetID: names.BundleSet(op.job.Name, op.d.cfg.Scope),
+		Bundle: op.bundle, SetID: op.setID(),
 		Namespace: op.namespace, Force: op.job.Options.TargetNamespace != "",
 		DeleteCRDs: op.job.Options.DeleteCRDResources, Scopes: op.d.cluster, Accept: op.accept,
 	}
+}
+
+// setID is the apply set that the objects are marked with.
+func (op *operation) setID() string {
+	if op.job.Agent {
+		return names.AgentSet(op.d.cfg.Scope)
+	}
+	return names.BundleSet(op.job.Name, op.d.cfg.Scope)
 }
 
 // accept has the last word before anything is changed.

@@ -16,9 +16,9 @@ import (
 	"github.com/rancher/fleet/pkg/names"
 )
 
-// Uninstall removes the releases of a bundle and their objects. The caller has made sure that the bundle is gone. Of the
-// agent's own bundle, and of one whose objects are to be kept, only the records are removed. ErrUnproven says that all went but
-// what cannot be told from somebody else's.
+// Uninstall removes the releases of a bundle and their objects. The caller has made sure that the bundle is gone. Of those
+// that have the agent itself, and of those whose objects are to be kept, only the records are removed. ErrUnproven says that all
+// went but what cannot be told from somebody else's.
 func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 	found, err := d.of(ctx, bundleID)
 	if err != nil {
@@ -27,7 +27,7 @@ func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 	var errs []error
 	var unproven error
 	for _, release := range found {
-		if release.KeepResources || names.IsAgentBundle(bundleID) {
+		if release.KeepResources || release.Agent {
 			errs = append(errs, d.forget(ctx, release))
 			continue
 		}
@@ -59,7 +59,7 @@ func (d *Deployer) UninstallRelease(ctx context.Context, release Deployed) error
 	}
 	for _, known := range found {
 		if known.Namespace == release.Namespace && known.Name == release.Name {
-			if names.IsAgentBundle(known.BundleID) {
+			if known.Agent {
 				return d.forget(ctx, known)
 			}
 			_, err := d.uninstall(ctx, known)

@@ -50,7 +50,7 @@ func TestKeptResourcesAndTheAgentItselfAreForgotten(t *testing.T) {
 	d := w.deployer()
 	kept := raw("kept", configMap("kept", "one"))
 	kept.Options.KeepResources = true
-	agent := raw("fleet-agent-c1", configMap("agent", "one"))
+	agent := raw("fleet-agent-c1", configMap("agent", "one"), deployment("fleet-agent", agentNamespace))
 	agent.Agent = true
 	for _, job := range []Job{kept, agent} {
 		got, err := d.Deploy(t.Context(), job)
@@ -61,10 +61,50 @@ func TestKeptResourcesAndTheAgentItselfAreForgotten(t *testing.T) {
 	}
 	assert.True(t, w.has("ConfigMap", appNamespace, "kept"))
 	assert.True(t, w.has("ConfigMap", appNamespace, "agent"))
+	assert.True(t, w.has("Deployment", agentNamespace, "fleet-agent"))
 	assert.Equal(t, "fleet-agent-bootstrap", w.Object("ConfigMap", appNamespace, "agent").GetAnnotations()["objectset.rio.cattle.io/id"])
 	// It comes back, and is the same release again.
 	_, err := d.Deploy(t.Context(), kept)
 	require.NoError(t, err)
+}
+
+func deployment(name, namespace string) string {
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " + name + "\n  namespace: " + namespace + "\nspec:\n  replicas: 1\n"
+}
+
+// A bundle that is called like those of agents is one as any other; what has the agent itself is kept, whatever it is called.
+func TestTheNameOfABundleDoesNotMakeItTheAgents(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	tools := raw("fleet-agent-tools", configMap("tools", "one"), deployment("fleet-agent", "elsewhere"))
+	renamed := raw("renamed", deployment("fleet-agent", agentNamespace))
+	for _, job := range []Job{tools, renamed} {
+		_, err := d.Deploy(t.Context(), job)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, "default-fleet-agent-tools", w.Object("ConfigMap", appNamespace, "tools").GetAnnotations()["objectset.rio.cattle.io/id"])
+	found, err := w.deployer().List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	assert.False(t, found[0].Agent)
+	assert.True(t, found[1].Agent)
+
+	for _, release := range found {
+		require.NoError(t, d.UninstallRelease(t.Context(), release))
+	}
+	assert.False(t, w.has("ConfigMap", appNamespace, "tools"))
+	assert.False(t, w.has("Deployment", "elsewhere", "fleet-agent"))
+	assert.True(t, w.has("Deployment", agentNamespace, "fleet-agent"))
+	assert.Empty(t, w.states(appNamespace, "renamed"))
+}
+
+func TestWhatMentionsTheAgentAndCannotBeReadIsKept(t *testing.T) {
+	assert.False(t, holdsAgent(configMap("a", "one"), agentNamespace, agentNamespace))
+	assert.False(t, holdsAgent(configMap("fleet-agent", "one"), agentNamespace, agentNamespace))
+	assert.True(t, holdsAgent(deployment("fleet-agent", agentNamespace), appNamespace, agentNamespace))
+	assert.True(t, holdsAgent("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fleet-agent}\n", agentNamespace, agentNamespace))
+	assert.False(t, holdsAgent("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fleet-agent}\n", appNamespace, agentNamespace))
+	assert.True(t, holdsAgent("fleet-agent: [", appNamespace, agentNamespace))
 }
 
 func TestTheNamespaceGoesOnlyWhereItIsTheBundlesAlone(t *testing.T) {

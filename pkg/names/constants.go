@@ -111,6 +111,8 @@ const (
 	ImportAnnotation = Prefix + "import"
 	// AgentUpgradeAnnotation says, on an agent's bundle, which GENERATION it carries and how that came there.
 	AgentUpgradeAnnotation = Prefix + "agent-upgrade"
+	// AgentBundleLabel is, with the value "true", on the BundleDeployment of a cluster's own agent. The hub alone writes it.
+	AgentBundleLabel = Prefix + "agent-bundle"
 	// AgentTakenBackAnnotation says, on an agent's Deployment, which GENERATION its agent has taken back, and why.
 	AgentTakenBackAnnotation = Prefix + "agent-taken-back"
 	// CopiedToAnnotation says, on a copy for the downstreamResources of a bundle, where the agent put it: <namespace>/<name>.

@@ -134,21 +134,13 @@ func AgentSet(scope string) string {
 	return SafeConcat(SetAgent, scope)
 }
 
-// BundleSet is the apply set of a bundle's objects on a downstream cluster. The bundle of the agent itself has the set of
-// what the import applied, and so takes it over; scope tells the agents of one cluster apart.
+// BundleSet is the apply set of a bundle's objects on a downstream cluster. The bundle of the agent itself has AgentSet, the
+// one of what the import applied, and so takes that over; scope tells the agents of one cluster apart.
 func BundleSet(bundleID, scope string) string {
-	switch {
-	case IsAgentBundle(bundleID):
-		return AgentSet(scope)
-	case scope == "":
+	if scope == "" {
 		return SafeConcat("default", bundleID)
 	}
 	return SafeConcat("default", bundleID, scope)
-}
-
-// IsAgentBundle says whether a bundle is that of an agent, by its ID: the name of its BundleDeployment.
-func IsAgentBundle(bundleID string) bool {
-	return strings.HasPrefix(bundleID, agentBundlePrefix)
 }
 
 // agentBundlePrefix begins the names of AgentBundle.

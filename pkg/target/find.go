@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // Find chooses the clusters that get the bundle, and makes the options of each. Both lists are sorted by the namespace and
@@ -46,6 +47,9 @@ func (c *compiled) find(cluster *fleet.Cluster, manifestID string) (*Target, *Re
 	if !d.targeted() {
 		return nil, nil
 	}
+	if why := reserved(c.bundle, cluster); why != nil {
+		return refuse(why)
+	}
 	v := c.version(d, manifestID)
 	if v.err != nil {
 		return refuse(v.err)
@@ -77,6 +81,15 @@ func leftAlone(cluster *fleet.Cluster) *fieldError {
 		return &fieldError{field: "spec.revoked", err: errors.New("the cluster was revoked: readmit it to deploy to it again")}
 	}
 	return nil
+}
+
+// reserved says that a bundle has the name of the cluster's own agent bundle, and is another. Both would be one deployment
+// there, and what is deployed for the agent is deployed with all of its rights.
+func reserved(bundle *fleet.Bundle, cluster *fleet.Cluster) *fieldError {
+	if bundle.Name != names.AgentBundle(cluster.Name) || names.IsAgentBundle(bundle, cluster) {
+		return nil
+	}
+	return &fieldError{field: "metadata.name", err: errors.New("on this cluster the name is reserved for the bundle of its agent, which the hub makes: give this bundle another name")}
 }
 
 func sorted(clusters []*fleet.Cluster) []*fleet.Cluster {

@@ -193,6 +193,23 @@ func TestClustersThatLeaveAreLeftAlone(t *testing.T) {
 	}
 }
 
+// The bundle of a cluster's agent is deployed with all of the agent's rights: nobody gets them by choosing its name.
+func TestTheNameOfAnAgentsBundleIsReservedOnItsCluster(t *testing.T) {
+	clusters := []*fleet.Cluster{cluster("edge"), cluster("edge-2"), clusterIn("other", "edge")}
+	named := bundle(everyone())
+	named.Name = "fleet-agent-edge"
+	targets, refusals := find(t, Facts{Bundle: named, Clusters: clusters})
+	assert.Equal(t, []string{"edge-2"}, namesOf(targets))
+	require.Len(t, refusals, 2, "in whatever namespace the bundle is")
+	assert.Contains(t, refusals[0].Error(), "cluster fleet-default/edge: metadata.name: on this cluster the name is reserved")
+	assert.False(t, refusals[0].Quiet)
+
+	named.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: "edge", UID: clusters[0].UID}}
+	targets, refusals = find(t, Facts{Bundle: named, Clusters: clusters[:1]})
+	assert.Equal(t, []string{"edge"}, namesOf(targets))
+	assert.Empty(t, refusals)
+}
+
 func TestABundleThatCannotBeReadRefusesAllClusters(t *testing.T) {
 	for field, change := range map[string]func(b *fleet.Bundle){
 		"spec.targets[1].clusterSelector":                 func(b *fleet.Bundle) { b.Spec.Targets[1].ClusterSelector = broken() },

@@ -88,8 +88,8 @@ type Hub interface {
 // Session is a credential in use.
 type Session struct {
 	Hub
-	// Namespace is the cluster's on the hub, Cluster the name of its Cluster.
-	Namespace, Cluster string
+	// Namespace is the cluster's on the hub, Workspace and Cluster name its Cluster.
+	Namespace, Workspace, Cluster string
 	// Refused says that the hub has answered 401. It does not block.
 	Refused func()
 }

@@ -1,9 +1,11 @@
 package bundledeployment
 
 import (
+	"slices"
 	"strings"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -30,12 +32,19 @@ func manifestOf(deploymentID string) string {
 	return manifest
 }
 
-// isAgent says whether that bundle is the agent of this very cluster.
-func isAgent(name, cluster string) bool { return name == names.AgentBundle(cluster) }
+// isAgent says whether that bundle is the agent of this very cluster: it has the name, and is of the cluster's workspace. The
+// hub sends nothing else under it.
+func isAgent(bd *fleet.BundleDeployment, s *attached) bool {
+	workspace, known := bd.Labels[fleet.BundleNamespaceLabel]
+	return bd.Name == names.AgentBundle(s.Cluster) && (!known || workspace == s.Workspace)
+}
 
-// mayBeAgent errs on the side of an agent: after its Cluster was made under another name, an agent's release has the old
-// one. Such a release is forgotten and never uninstalled.
-func mayBeAgent(name string) bool { return strings.HasPrefix(name, names.AgentDeployment) }
+// hasAgent says whether the agent itself was deployed for a bundle, which need not be that of this cluster: after its
+// Cluster was made under another name, an agent's release has the old one. It is forgotten and never uninstalled.
+func hasAgent(name string, s *attached, releases []helmdeployer.Deployed) bool {
+	return name == names.AgentBundle(s.Cluster) ||
+		slices.ContainsFunc(releases, func(r helmdeployer.Deployed) bool { return r.Agent })
+}
 
 // isMonitored says whether what was deployed is what is to be deployed, so that it can be judged.
 func isMonitored(spec fleet.BundleDeploymentSpec, status fleet.BundleDeploymentStatus) bool {

@@ -41,7 +41,7 @@ func (p *pass) deploy(ctx context.Context) error {
 		Origin: origin,
 		Name:   p.bd.Name, ManifestID: manifestOf(p.bd.Spec.DeploymentID), Commit: p.bd.Labels[fleet.CommitLabel],
 		Files: files, Chart: access, Options: options, Release: p.status.Release,
-		Agent: isAgent(p.bd.Name, p.session.Cluster),
+		Agent: isAgent(p.bd, p.session),
 	}
 	p.memory.about(p.bd.Name, func(n *note) { n.due = false })
 	began := p.Clock.Now()

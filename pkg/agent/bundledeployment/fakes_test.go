@@ -26,6 +26,8 @@ type deployer struct {
 	// waits are bundles whose calls say that they only wait until release.
 	waits map[string]bool
 	keeps map[string]bool
+	// agents are bundles that have the agent itself.
+	agents map[string]bool
 	// origins are those of the last job for each bundle.
 	origins map[string]string
 	// objects are those of each release.
@@ -56,7 +58,7 @@ type deployer struct {
 func newDeployer() *deployer {
 	return &deployer{
 		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, waits: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
-		objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
+		agents: map[string]bool{}, objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
 
@@ -140,7 +142,7 @@ func (d *deployer) List(context.Context) (out []helmdeployer.Deployed, err error
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(d.revisions)) {
-		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, Origin: d.origins[name], KeepResources: d.keeps[name]})
+		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, Origin: d.origins[name], KeepResources: d.keeps[name], Agent: d.agents[name]})
 	}
 	return out, nil
 }

@@ -108,7 +108,7 @@ func (w *world) attach(token string) (end func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		w.Attach(ctx, Session{Hub: client, Namespace: clusterNamespace, Cluster: cluster, Refused: func() {
+		w.Attach(ctx, Session{Hub: client, Namespace: clusterNamespace, Workspace: "fleet-default", Cluster: cluster, Refused: func() {
 			select {
 			case w.refused <- struct{}{}:
 			default:

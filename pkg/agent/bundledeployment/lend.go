@@ -60,7 +60,7 @@ func (l *lent) hold(name string) bool {
 // mayBegin holds a bundle back that says of itself that it waits, while all who may wait do.
 func (p *pass) mayBegin(o fleet.BundleDeploymentOptions) error {
 	waits := o.Helm != nil && (o.Helm.TimeoutSeconds > 0 || o.Helm.Atomic)
-	if !waits || isAgent(p.bd.Name, p.session.Cluster) || !p.lent.hold(p.bd.Name) {
+	if !waits || isAgent(p.bd, p.session) || !p.lent.hold(p.bd.Name) {
 		return nil
 	}
 	return &waitsTurn{fmt.Sprintf("waits for its turn: %d bundles wait for their objects or hooks already (helm.timeoutSeconds, helm.atomic)", p.lent.most)}

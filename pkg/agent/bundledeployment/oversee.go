@@ -20,7 +20,7 @@ func (p *pass) oversee(ctx context.Context) error {
 	if p.release == nil || !isMonitored(p.bd.Spec, p.status) {
 		return nil
 	}
-	if p.Wanted != nil && isAgent(p.bd.Name, p.session.Cluster) {
+	if p.Wanted != nil && isAgent(p.bd, p.session) {
 		p.Wanted(p.release.Objects)
 	}
 	found, err := p.judge(ctx, p.deployed)
@@ -123,7 +123,7 @@ func remedy(bd *fleet.BundleDeployment, status fleet.BundleDeploymentStatus, age
 // is not right after it, or right after a deployment, was changed in that very moment, or will not become right: nobody may
 // tell of it again, so it is looked at once more after the pause.
 func (p *pass) amend(ctx context.Context, found drift.Result) error {
-	agent := isAgent(p.bd.Name, p.session.Cluster)
+	agent := isAgent(p.bd, p.session)
 	recorded, err := p.isRecorded(ctx, found)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (p *pass) load(ctx context.Context) (missing bool, err error) {
 
 // owner is whose the release is, and on whose behalf it is put right.
 func (p *pass) owner() helmdeployer.Owner {
-	return helmdeployer.OwnerOf(p.bd.Name, p.bd.Spec.Options, isAgent(p.bd.Name, p.session.Cluster))
+	return helmdeployer.OwnerOf(p.bd.Name, p.bd.Spec.Options, isAgent(p.bd, p.session))
 }
 
 // bringUp deploys where that is due. What went wrong is in the status then, as far as it belongs there.

@@ -65,7 +65,7 @@ func (r *Reconciler) releasesOf(ctx context.Context, name string) ([]helmdeploye
 // isForeign says that all releases of a bundle come from another hub, or from an earlier life of the Cluster: a cluster that
 // moves keeps what it has, until a bundle of the same name takes it over or somebody removes it.
 func (r *Reconciler) isForeign(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) (bool, error) {
-	if len(releases) == 0 || mayBeAgent(name) { // a record of an agent is only forgotten
+	if len(releases) == 0 || hasAgent(name, session, releases) { // a record of an agent is only forgotten
 		return false, nil
 	}
 	origin, err := session.Origin(ctx, session.Namespace)
@@ -123,7 +123,7 @@ func isGone(ctx context.Context, session *attached, name string) error {
 // takeAway removes releases and copies. The agent does not remove itself, and what is to be kept is only forgotten, the
 // copies with it: it may use them.
 func (r *Reconciler) takeAway(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) error {
-	keep := mayBeAgent(name)
+	keep := hasAgent(name, session, releases)
 	for _, release := range releases {
 		keep = keep || release.KeepResources
 	}

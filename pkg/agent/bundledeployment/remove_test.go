@@ -161,7 +161,7 @@ func TestAnOrphanIsRemovedOnDemand(t *testing.T) {
 // A08: the agent does not remove itself, under whatever name its Cluster was.
 func TestTheAgentAndWhatIsToBeKeptAreOnlyForgotten(t *testing.T) {
 	w := newWorld(t)
-	w.deployer.keeps["kept"] = true
+	w.deployer.keeps["kept"], w.deployer.agents["fleet-agent-renamed"] = true, true
 	w.run()
 	w.attach(token)
 	for _, name := range []string{"fleet-agent-" + cluster, "fleet-agent-renamed", "kept"} {
@@ -190,6 +190,26 @@ func TestAReleaseThatIsNotProvenIsLeftAlone(t *testing.T) {
 	})
 	asked := w.reads(deployments)
 	w.never("asked again", func() bool { return w.reads(deployments) > asked || len(w.removed()) > 0 })
+}
+
+// The name of a bundle says nothing of what is in it.
+func TestABundleThatIsCalledLikeAnAgentsIsUninstalled(t *testing.T) {
+	w := start(t)
+	w.put("fleet-agent-tools")
+	w.isDeployed("fleet-agent-tools")
+	assert.False(t, w.deployer.jobsOf("fleet-agent-tools")[0].Agent)
+	w.hub.Remove(deployments, clusterNamespace, "fleet-agent-tools")
+	w.eventually("it is uninstalled", func() bool { return len(w.removed()) == 1 })
+}
+
+func TestABundleOfAnotherWorkspaceIsNotTheAgents(t *testing.T) {
+	s := &attached{Session: Session{Workspace: "fleet-default", Cluster: cluster}}
+	bd := &fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Name: "fleet-agent-" + cluster}}
+	assert.True(t, isAgent(bd, s), "of a hub that does not say")
+	bd.Labels = map[string]string{fleet.BundleNamespaceLabel: "fleet-default"}
+	assert.True(t, isAgent(bd, s))
+	bd.Labels[fleet.BundleNamespaceLabel] = "other"
+	assert.False(t, isAgent(bd, s))
 }
 
 func TestARemovalThatFailsIsTriedAgain(t *testing.T) {

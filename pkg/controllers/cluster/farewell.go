@@ -64,7 +64,7 @@ func decideFarewell(in leaving) farewell {
 		return f
 	}
 	f.done = true
-	if b := in.bundle; b != nil && b.DeletionTimestamp == nil && !ofAnother(b.OwnerReferences, in.cluster) {
+	if b := in.bundle; b != nil && b.DeletionTimestamp == nil && names.IsAgentBundle(b, in.cluster) {
 		f.bundle = b
 	}
 	if t := in.token; t != nil && t.DeletionTimestamp == nil && owns(in.cluster, t.OwnerReferences) {
@@ -79,12 +79,6 @@ func decideFarewell(in leaving) farewell {
 		}
 	}
 	return f
-}
-
-// ofAnother says that an object belongs to another Cluster: one of the same name that was made after this one. Agent
-// bundles of earlier versions belong to no Cluster; their name is reserved.
-func ofAnother(refs []metav1.OwnerReference, c *fleet.Cluster) bool {
-	return !owns(c, refs) && slices.ContainsFunc(refs, func(ref metav1.OwnerReference) bool { return ref.Kind == "Cluster" })
 }
 
 func owns(c *fleet.Cluster, refs []metav1.OwnerReference) bool {

@@ -58,7 +58,12 @@ func TestLeavingTakesOnlyWhatIsProvedToBeThisClusters(t *testing.T) {
 		return []metav1.OwnerReference{{Kind: kind, Name: edge, UID: types.UID(uid)}}
 	}
 	bundle := func(refs []metav1.OwnerReference) *fleet.Bundle {
-		return &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Name: "fleet-agent-edge", OwnerReferences: refs}}
+		return &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: "fleet-agent-edge", OwnerReferences: refs}}
+	}
+	earlier := bundle(owner("Namespace", "uid-of-the-workspace"))
+	earlier.Annotations = map[string]string{
+		"objectset.rio.cattle.io/id": "fleet-manage-agent", "objectset.rio.cattle.io/owner-gvk": "/v1, Kind=Namespace",
+		"objectset.rio.cattle.io/owner-name": workspace,
 	}
 	token := func(refs []metav1.OwnerReference) *fleet.ClusterRegistrationToken {
 		return &fleet.ClusterRegistrationToken{ObjectMeta: metav1.ObjectMeta{Name: "import-token-edge", OwnerReferences: refs}}
@@ -75,9 +80,9 @@ func TestLeavingTakesOnlyWhatIsProvedToBeThisClusters(t *testing.T) {
 		"of its successor": {leaving{namespace: namespace(ownedBy("uid-2")), bundle: bundle(owner("Cluster", "uid-2")), token: token(owner("Cluster", "uid-2"))}, false, false, false},
 		"of an earlier version": {leaving{
 			namespace: namespace(map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: edge}),
-			bundle:    bundle(owner("Namespace", "uid-of-the-workspace")),
+			bundle:    earlier,
 		}, true, true, false},
-		"without any mark":   {leaving{namespace: namespace(nil), bundle: bundle(nil), token: token(nil)}, false, true, false},
+		"without any mark":   {leaving{namespace: namespace(nil), bundle: bundle(nil), token: token(nil)}, false, false, false},
 		"going already":      {leaving{namespace: leavingNamespace}, false, false, false},
 		"a person's token":   {leaving{token: token(owner("Other", "uid-3"))}, false, false, false},
 		"of another cluster": {leaving{namespace: namespace(map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: "other"})}, false, false, false},

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -57,9 +58,8 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 		logrus.WithField("cluster", f.cluster.Namespace+"/"+f.cluster.Name).Warn("bootstrap.localAgentDisabled: the kubeconfig leads to another cluster than this hub; its agent is left alone")
 		return ours(h.reportTornDown(f, "the kubeconfig leads to another cluster than this hub, whose agent is left alone"))
 	}
-	bundle := names.AgentBundle(f.cluster.Name)
-	if err := h.Bundles.Delete(f.cluster.Namespace, bundle, &metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return ours(fmt.Errorf("deleting bundle %s: %w", bundle, err))
+	if err := h.dropBundle(f.cluster); err != nil {
+		return ours(err)
 	}
 	what := "the agent was removed"
 	for _, namespace := range agentNamespaces(f) {
@@ -72,6 +72,24 @@ func (h *handler) teardown(ctx context.Context, f facts) error {
 		}
 	}
 	return ours(h.reportTornDown(f, what))
+}
+
+// dropBundle deletes the bundle of a cluster's agent, and none that only has its name.
+func (h *handler) dropBundle(cluster *fleet.Cluster) error {
+	name := names.AgentBundle(cluster.Name)
+	bundle, err := h.Bundles.Get(cluster.Namespace, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading bundle %s: %w", name, err)
+	case !names.IsAgentBundle(bundle, cluster):
+		return nil
+	}
+	if err := kube.Deleted(h.Bundles.Delete(bundle.Namespace, bundle.Name, kube.ByUID(bundle.UID))); err != nil {
+		return fmt.Errorf("deleting bundle %s: %w", name, err)
+	}
+	return nil
 }
 
 // agentNamespaces are those that an agent was put into: the settings may have changed since.

@@ -25,7 +25,10 @@ func localHub(t *testing.T, hubUIDIs func(d *downstream) string) (*hub, *downstr
 	h.clusters.Add(cluster(imported, func(c *fleet.Cluster) {
 		c.Namespace, c.Name, c.Status.Agent.LastSeen = "fleet-local", "local", metav1.NewTime(now)
 	}))
-	h.bundles.Add(&fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet-local", Name: "fleet-agent-local"}})
+	h.bundles.Add(&fleet.Bundle{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "fleet-local", Name: "fleet-agent-local",
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "local", UID: h.clusters.Live("fleet-local", "local").UID}},
+	}})
 	d.put(everything(system)...)
 	h.configure(t, map[string]any{"bootstrap": config.Bootstrap{Namespace: "fleet-local", LocalAgentDisabled: true}})
 	h.writes()

@@ -65,23 +65,32 @@ func Register(ctx context.Context, deps Deps) {
 		}),
 	}
 	h.waves = newTable(h)
+	h.addIndexer()
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
-	kube.Watch(ctx, handlerName+"-bundles", clusterOfBundle, kube.Debounced(deps.Clusters, 0), deps.Bundles)
+	kube.Watch(ctx, handlerName+"-bundles", h.clusterOfBundle, kube.Debounced(deps.Clusters, 0), deps.Bundles)
 	deps.Config.Subscribe(handlerName, h.onConfig)
 }
 
-// clusterOfBundle brings a Cluster back whose agent bundle was edited or deleted.
-func clusterOfBundle(namespace, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
-	bundle, ok := obj.(*fleet.Bundle)
-	if !ok {
-		return nil, nil
+// clustersByBundle indexes Clusters by the name of their agents' bundles.
+const clustersByBundle = "fleet.manageagent.bundles"
+
+func (h *handler) addIndexer() {
+	h.Clusters.Cache().AddIndexer(clustersByBundle, func(c *fleet.Cluster) ([]string, error) {
+		return []string{c.Namespace + "/" + names.AgentBundle(c.Name)}, nil
+	})
+}
+
+// clusterOfBundle brings a Cluster back whose agent bundle was edited or deleted, or another that had its name.
+func (h *handler) clusterOfBundle(namespace, name string, _ runtime.Object) ([]relatedresource.Key, error) {
+	clusters, err := h.Clusters.Cache().GetByIndex(clustersByBundle, namespace+"/"+name)
+	if err != nil {
+		return nil, err
 	}
-	for _, ref := range bundle.OwnerReferences {
-		if ref.Kind == clusterKind.Kind && bundle.Name == names.AgentBundle(ref.Name) {
-			return []relatedresource.Key{{Namespace: namespace, Name: ref.Name}}, nil
-		}
+	var keys []relatedresource.Key
+	for _, c := range clusters {
+		keys = append(keys, relatedresource.Key{Namespace: c.Namespace, Name: c.Name})
 	}
-	return nil, nil
+	return keys, nil
 }
 
 func newTable(h *handler) *table {
@@ -134,6 +143,11 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 	f, err := h.observe(cluster, options, canariesOf(cfg), now)
 	if err != nil {
 		return cluster, err
+	}
+	if f.taken {
+		h.waves.forget(f.agent.key)
+		// To take it over would change what somebody deploys, and mix it with the agent's own.
+		return cluster, h.report(cluster, metav1.ConditionFalse, reasonBundleTaken, taken(cluster), verdict{})
 	}
 	if wait := max(h.givesWay(f, now), h.unseen(f, now)); wait > 0 {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, wait)

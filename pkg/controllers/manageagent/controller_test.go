@@ -78,6 +78,7 @@ func newHub(t *testing.T, cfg string) *hub {
 		bundles: h, ctx: context.Background(), recent: newRecent(),
 	}
 	h.waves = newTable(h.handler)
+	h.addIndexer()
 	return h
 }
 
@@ -85,7 +86,9 @@ func (h *hub) Apply(_ context.Context, owner desired.Owner, objs ...runtime.Obje
 	h.calls = append(h.calls, "apply "+owner.GetNamespace()+"/"+owner.GetName())
 	h.owner, h.applied = owner, objs
 	if h.fails == nil {
-		h.written.Add(objs[0].(*fleet.Bundle))
+		bundle := objs[0].DeepCopyObject().(*fleet.Bundle)
+		bundle.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: owner.GetName(), UID: owner.GetUID()}}
+		h.written.Add(bundle)
 	}
 	return h.fails
 }
@@ -186,22 +189,42 @@ func TestAConfigurationHasEveryClusterLookedAt(t *testing.T) {
 }
 
 func TestABundleThatIsEditedOrDeletedBringsItsClusterBack(t *testing.T) {
-	bundle := func(name, kind, owner string) *fleet.Bundle {
-		return &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{
-			Namespace: workspace, Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: owner}},
-		}}
-	}
+	h := newHub(t, "{}")
+	h.clusters.Add(cluster(), cluster(func(c *fleet.Cluster) { c.Namespace = "other" }))
 	for name, test := range map[string]struct {
-		obj  runtime.Object
-		want []relatedresource.Key
+		bundle string
+		want   []relatedresource.Key
 	}{
-		"the agent's":           {bundle("fleet-agent-edge", "Cluster", edge), []relatedresource.Key{{Namespace: workspace, Name: edge}}},
-		"another of the owner":  {bundle("apps", "Cluster", edge), nil},
-		"of that name only":     {bundle("fleet-agent-edge", "GitRepo", edge), nil},
-		"gone without an owner": {nil, nil},
+		"the agent's":                {"fleet-agent-edge", []relatedresource.Key{{Namespace: workspace, Name: edge}}},
+		"another":                    {"apps", nil},
+		"with a name that begins so": {"fleet-agent-edge-2", nil},
 	} {
-		keys, err := clusterOfBundle(workspace, "", test.obj)
+		keys, err := h.clusterOfBundle(workspace, test.bundle, nil)
 		require.NoError(t, err, name)
 		assert.Equal(t, test.want, keys, name)
 	}
+}
+
+// What somebody deploys under the name of an agent's bundle stays as it is; the agent waits for the name.
+func TestABundleThatOnlyHasTheNameIsNotTakenOver(t *testing.T) {
+	h := newHub(t, "{}")
+	h.clusters.Add(cluster())
+	foreign := &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: "fleet-agent-edge"}}
+	h.written.Add(foreign)
+	calls, err := h.look(t)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"updateStatus fleet-default/edge"}, calls)
+	c := conditions.GetCondition(h.clusters.Live(workspace, edge).Status.Conditions, fleet.ClusterConditionReconciled)
+	assert.Equal(t, corev1.ConditionFalse, c.Status)
+	assert.Equal(t, "AgentBundleTaken", c.Reason)
+	assert.Contains(t, c.Message, "Bundle fleet-agent-edge is not the hub's")
+	calls, err = h.look(t)
+	require.NoError(t, err)
+	assert.Empty(t, calls, "it is said once")
+
+	h.written.Remove(workspace, "fleet-agent-edge")
+	calls, err = h.look(t)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"apply fleet-default/edge", "updateStatus fleet-default/edge"}, calls)
+	assert.True(t, conditions.IsTrue(h.clusters.Live(workspace, edge).Status.Conditions, fleet.ClusterConditionReconciled))
 }

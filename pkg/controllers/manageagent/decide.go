@@ -17,6 +17,15 @@ import (
 // reasonTaken is the reason of condition Imported that holds a bundle.
 const reasonTaken = "AgentNamespaceTaken"
 
+// reasonBundleTaken is the reason of condition Reconciled where another bundle has the name of the agent's.
+const reasonBundleTaken = "AgentBundleTaken"
+
+// taken says what to do about it.
+func taken(c *fleet.Cluster) string {
+	return fmt.Sprintf("Bundle %s is not the hub's, and has the name of the bundle by which it keeps this cluster's agent current: "+
+		"make that bundle anew under another name, and delete it", names.AgentBundle(c.Name))
+}
+
 // resourceName is the one file of an agent's bundle.
 const resourceName = "agent.yaml"
 

@@ -20,8 +20,9 @@ import (
 // facts is what is known of one Cluster whose agent is managed.
 type facts struct {
 	cluster *fleet.Cluster
-	// bundle is the one that there is, nil for none, and mark what it says of itself.
+	// bundle is the one that there is, nil for none, and mark what it says of itself. taken says that another has its name.
 	bundle *fleet.Bundle
+	taken  bool
 	mark   mark
 	// options is the digest of the Cluster's own options.
 	options string
@@ -33,6 +34,8 @@ func (h *handler) observe(c *fleet.Cluster, options agentmanifest.Options, canar
 	f := facts{cluster: c, options: optionsDigest(c.Spec)}
 	found, err := h.Bundles.Cache().Get(c.Namespace, names.AgentBundle(c.Name))
 	switch {
+	case err == nil && !names.IsAgentBundle(found, c):
+		f.taken = true
 	case err == nil:
 		f.bundle, f.mark = found, h.recent.newest(c, markOf(found), now)
 	case !apierrors.IsNotFound(err):
@@ -106,7 +109,7 @@ func (h *handler) agents(now time.Time) []agent {
 		if err != nil {
 			continue
 		}
-		if f, err := h.observe(c, options, canaries, now); err == nil {
+		if f, err := h.observe(c, options, canaries, now); err == nil && !f.taken {
 			out = append(out, f.agent)
 		}
 	}

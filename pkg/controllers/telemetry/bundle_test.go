@@ -87,26 +87,30 @@ func TestBundlesAndDeploymentsAreCountedByState(t *testing.T) {
 	changed := bundleAt(2, isTrue(ready, ""))
 	changed.Status.ObservedGeneration = 1
 	agents := bundleAt(1, isTrue(ready, ""))
-	agents.Name = "fleet-agent-edge"
+	agents.Name, agents.OwnerReferences = "fleet-agent-edge", []metav1.OwnerReference{{Kind: "Cluster", Name: "edge", UID: "uid-of-edge"}}
+	named := bundleAt(1, isTrue(ready, ""))
+	named.Name = "fleet-agent-edge"
 	for _, one := range []*fleet.Bundle{
-		bundleAt(1, isTrue(ready, "")), inState("a", "Modified"), inState("b", "FullMoon"), changed, bundleAt(1), agents,
+		bundleAt(1, isTrue(ready, "")), inState("a", "Modified"), inState("b", "FullMoon"), changed, bundleAt(1), agents, named,
 		bundleAt(1, isFalse(ready, "WaitingForValues")), bundleAt(1, isFalse(ready, "ContentTooLarge")),
 	} {
 		c.addBundle(one)
 	}
 	assert.Equal(t, map[pair]int{
-		{"Ready", "user"}: 1, {"Ready", "agent"}: 1, {"Modified", "user"}: 1, {"other", "user"}: 1, {"Waiting", "user"}: 3, {"Refused", "user"}: 1,
+		{"Ready", "user"}: 2, {"Ready", "agent"}: 1, {"Modified", "user"}: 1, {"other", "user"}: 1, {"Waiting", "user"}: 3, {"Refused", "user"}: 1,
 	}, more(c.bundles))
 
 	gone := deploymentOf("v1", "v1")
 	gone.DeletionTimestamp = &metav1.Time{Time: began}
+	agent := deploymentOf("v1", "v1")
+	agent.Labels = map[string]string{"fleet.cattle.io/agent-bundle": "true"}
 	for _, one := range []*fleet.BundleDeployment{
-		deploymentOf("v1", "v1"), deploymentOf("v2", "v1"), deploymentOf("v2", "v1", failed), deploymentOf("", ""), gone,
+		agent, deploymentOf("v1", "v1"), deploymentOf("v2", "v1"), deploymentOf("v2", "v1", failed), deploymentOf("", ""), gone,
 	} {
 		c.addDeployment(one)
 	}
 	assert.Equal(t, map[pair]int{
-		{"Ready", "user"}: 1, {"WaitApplied", "user"}: 1, {"ErrApplied", "user"}: 1, {"Pending", "user"}: 1, {"Leaving", "user"}: 1,
+		{"Ready", "agent"}: 1, {"Ready", "user"}: 1, {"WaitApplied", "user"}: 1, {"ErrApplied", "user"}: 1, {"Pending", "user"}: 1, {"Leaving", "user"}: 1,
 	}, more(c.deployments))
 }
 

@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
@@ -37,15 +40,24 @@ var (
 	owners       = []string{ofAgent, ofUser}
 )
 
-func ownerOf(name string) string {
-	if names.IsAgentBundle(name) {
+func ownerOf(isAgents bool) string {
+	if isAgents {
 		return ofAgent
 	}
 	return ofUser
 }
 
-func (c census) addBundle(b *fleet.Bundle) { c.bundles[pair{bundleState(b), ownerOf(b.Name)}]++ }
+func (c census) addBundle(b *fleet.Bundle) {
+	c.bundles[pair{bundleState(b), ownerOf(isAgentBundle(b))}]++
+}
+
+// isAgentBundle takes a Bundle's owner for one that exists.
+func isAgentBundle(b *fleet.Bundle) bool {
+	return slices.ContainsFunc(b.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return names.IsAgentBundle(b, &metav1.ObjectMeta{Namespace: b.Namespace, Name: ref.Name, UID: ref.UID})
+	})
+}
 
 func (c census) addDeployment(bd *fleet.BundleDeployment) {
-	c.deployments[pair{deploymentState(bd), ownerOf(bd.Name)}]++
+	c.deployments[pair{deploymentState(bd), ownerOf(bd.Labels[names.AgentBundleLabel] == "true")}]++
 }

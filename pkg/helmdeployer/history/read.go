@@ -126,24 +126,38 @@ func Newest(ctx context.Context, client metadata.Interface) ([]Entry, error) {
 
 // ChartAnnotations are those of the chart of a release. A record that is gone or cannot be read has none.
 func ChartAnnotations(ctx context.Context, client typedcore.SecretsGetter, id ID) (map[string]string, error) {
+	excerpt, err := ReadExcerpt(ctx, client, id)
+	return excerpt.Annotations, err
+}
+
+// Excerpt is what of a record tells whose release it is.
+type Excerpt struct {
+	// Annotations are those of its chart, Manifest is its objects, without its hooks.
+	Annotations map[string]string
+	Manifest    string
+}
+
+// ReadExcerpt reads a record as far as that goes. Of one that is gone or cannot be read it is empty.
+func ReadExcerpt(ctx context.Context, client typedcore.SecretsGetter, id ID) (Excerpt, error) {
 	secret, err := client.Secrets(id.Namespace).Get(ctx, id.Key(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return Excerpt{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("release %s: %w", id, err)
+		return Excerpt{}, fmt.Errorf("release %s: %w", id, err)
 	}
 	var record struct {
-		Chart struct {
+		Manifest string `json:"manifest"`
+		Chart    struct {
 			Metadata struct {
 				Annotations map[string]string `json:"annotations"`
 			} `json:"metadata"`
 		} `json:"chart"`
 	}
 	if secret.Type != SecretType || Decode(secret.Data[dataKey], &record) != nil {
-		return nil, nil
+		return Excerpt{}, nil
 	}
-	return record.Chart.Metadata.Annotations, nil
+	return Excerpt{Annotations: record.Chart.Metadata.Annotations, Manifest: record.Manifest}, nil
 }
 
 // Forget removes all records of a release.
