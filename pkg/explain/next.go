@@ -178,7 +178,7 @@ func (v *view) nextOfTrouble() string {
 	case v.isFalse(fleet.ClusterConditionAgentUpgraded):
 		return "The old agent goes on until the new one can take over; the detail says what is in its way."
 	case v.isFalse(fleet.ClusterConditionReconciled):
-		return "The agent goes on as it is; its bundle is written once the field that the detail names is corrected."
+		return "The agent goes on as it is; its bundle is written once what the detail names is put right."
 	}
 	return "The hub judges the agent by its next heartbeat."
 }
