@@ -89,7 +89,9 @@ func (b *bed) deployOneOfMany(i int) string {
 	}
 	switch i % 6 {
 	case 1:
-		change = options(func(o *fleet.BundleDeploymentOptions) { o.Helm = &fleet.HelmOptions{ReleaseName: fmt.Sprintf("custom.%d", i)} })
+		change = options(func(o *fleet.BundleDeploymentOptions) {
+			o.Helm = &fleet.HelmOptions{ReleaseName: fmt.Sprintf("custom.%d", i)}
+		})
 	case 2:
 		change = options(func(o *fleet.BundleDeploymentOptions) { o.TargetNamespace = fmt.Sprintf("target-%d", i) })
 	case 3: // one name in many namespaces
