@@ -48,9 +48,33 @@ func decode(t *testing.T, manifest, kind string, into any) {
 func TestDocumentsAreSeparated(t *testing.T) {
 	manifest, err := BundleYAML(full())
 	require.NoError(t, err)
-	require.Len(t, strings.Split(manifest, "\n---\n"), 6)
+	require.Len(t, strings.Split(manifest, "\n---\n"), 8)
 	require.NotContains(t, manifest, "creationTimestamp")
 	require.NotContains(t, manifest, "status:")
+}
+
+// An agent that joined by itself has nobody else who would bring it its PriorityClass, without which its pod is refused.
+func TestTheBundleBringsThePriorityClassBeforeWhatNamesIt(t *testing.T) {
+	o := minimal()
+	require.Nil(t, BundleDiff(o))
+	o.PriorityClass = &fleet.PriorityClassSpec{Value: 7}
+	manifest, err := BundleYAML(o)
+	require.NoError(t, err)
+	class, deployment := strings.Index(manifest, "kind: PriorityClass\n"), strings.Index(manifest, "kind: Deployment\n")
+	require.Positive(t, class)
+	require.Less(t, class, deployment)
+	require.NotContains(t, manifest, "PodDisruptionBudget")
+	diff := BundleDiff(o)
+	require.Len(t, diff.ComparePatches, 1)
+	require.Equal(t, "PriorityClass", diff.ComparePatches[0].Kind)
+	require.Equal(t, "fleet-agent-priority-class", diff.ComparePatches[0].Name)
+
+	o = minimal()
+	o.DisruptionBudget = &fleet.PodDisruptionBudgetSpec{MaxUnavailable: "1"}
+	manifest, err = BundleYAML(o)
+	require.NoError(t, err)
+	require.Contains(t, manifest, "kind: PodDisruptionBudget\n")
+	require.NotContains(t, manifest, "PriorityClass")
 }
 
 // P02
@@ -84,7 +108,7 @@ func FuzzBundleYAML(f *testing.F) {
 		again, err := BundleYAML(o)
 		require.NoError(t, err)
 		require.Equal(t, manifest, again)
-		require.Len(t, strings.Split(manifest, "\n---\n"), 6)
+		require.Len(t, strings.Split(manifest, "\n---\n"), 7)
 		var d appsv1.Deployment
 		decode(t, manifest, "Deployment", &d)
 		require.Equal(t, seconds, *d.Spec.Template.Spec.Tolerations[2].TolerationSeconds)

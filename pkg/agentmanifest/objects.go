@@ -15,8 +15,8 @@ import (
 // defaultAccount is the account that Kubernetes puts into every namespace.
 const defaultAccount = "default"
 
-// Objects is what runs an agent, in the order in which it is applied. Its namespace, its secrets and its configuration
-// come with the import; what Scheduling returns does too.
+// Objects is what runs an agent, in the order in which it is applied, after what Scheduling returns. Its namespace, its
+// secrets and its configuration come with the import.
 func Objects(o Options) ([]runtime.Object, error) {
 	if err := ValidateOptions(o); err != nil {
 		return nil, fmt.Errorf("agent in namespace %q: %w", o.Namespace, err)

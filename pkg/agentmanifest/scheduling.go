@@ -19,8 +19,8 @@ import (
 
 const priorityClassDescription = "Priority class for Fleet Agent"
 
-// Scheduling is the agent's PriorityClass and PodDisruptionBudget, each where it is asked for. The import applies them;
-// the bundle does not carry them, because a PriorityClass must exist before the Deployment that names it.
+// Scheduling is the agent's PriorityClass and PodDisruptionBudget, each where it is asked for. Import and bundle apply them
+// before Objects: a PriorityClass must exist before the Deployment that names it.
 func Scheduling(o Options) ([]runtime.Object, error) {
 	if errs := validateScheduling(o); len(errs) > 0 {
 		return nil, fmt.Errorf("agent in namespace %q: %w", o.Namespace, saying(errs))

@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/kube/kubetest"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -45,4 +47,40 @@ func TestTheAgentsBundleAdoptsWhatTheImportApplied(t *testing.T) {
 	assert.True(t, w.has("ConfigMap", agentNamespace, "fleet-agent"))
 	assert.Empty(t, w.states(agentNamespace, "fleet-agent-c1"))
 	assert.Equal(t, []string{"1 deployed"}, w.states(agentNamespace, "fleet-agent-renamed"))
+}
+
+// An API server changes no PriorityClass. That of the agent is made again where it is to be another; it goes when nobody asks
+// for it any more.
+func TestThePriorityClassOfTheAgentIsMadeAgain(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	class := func(value string) string {
+		return "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: c}\nvalue: " + value + "\n"
+	}
+	w.breaks(func(rw http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPatch && onPath(r, "/priorityclasses/c") {
+			kubetest.Fail(rw, http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "value: Forbidden: may not be changed in an update.")
+			return true
+		}
+		return false
+	})
+	agents := raw("fleet-agent-c1", configMap("a", "one"), class("1"))
+	agents.Agent = true
+	_, err := d.Deploy(t.Context(), agents)
+	require.NoError(t, err)
+	agents.Files[1] = file("manifest-1.yaml", class("2"))
+	_, err = d.Deploy(t.Context(), agents)
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, w.Object("PriorityClass", "", "c").Object["value"])
+	agents.Files = agents.Files[:1]
+	_, err = d.Deploy(t.Context(), agents)
+	require.NoError(t, err)
+	assert.False(t, w.has("PriorityClass", "", "c"))
+
+	users := raw("app", class("1"))
+	_, err = d.Deploy(t.Context(), users)
+	require.NoError(t, err)
+	users.Files[0] = file("manifest-0.yaml", class("2"))
+	_, err = d.Deploy(t.Context(), users)
+	require.ErrorContains(t, err, "may not be changed", "nobody has asked for that")
 }

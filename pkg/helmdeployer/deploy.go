@@ -135,6 +135,7 @@ func (op *operation) openRecords() (err error) {
 	force := op.job.Options.TargetNamespace
 	op.client = op.identity.NewClient(op.ctx, cluster.Release{Namespace: op.namespace, Name: op.name, Force: force}, debug)
 	op.client.Recreate = op.job.helm().Force || (op.job.Options.CorrectDrift != nil && op.job.Options.CorrectDrift.Force)
+	op.client.RecreateClasses = op.job.Agent
 	op.client.Define(render.ChartCRDs(op.bundle.Chart))
 	op.records, err = history.Open(op.ctx, op.identity.Kube.CoreV1().Secrets(op.namespace), op.name, op.d.cfg.Now)
 	if err != nil {

@@ -45,6 +45,7 @@ func newWorld(t *testing.T) *world {
 	kinds := append(kubetest.HubKinds(),
 		served("", "v1", "Service", "services", true),
 		served("example.com", "v1", "Widget", "widgets", true),
+		served("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", false),
 		served("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", false),
 	)
 	w := &world{Server: kubetest.New(t, kinds...), t: t, users: map[string]string{}}

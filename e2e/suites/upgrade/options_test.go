@@ -2,12 +2,14 @@ package upgrade_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -38,22 +40,25 @@ func TestAnAgentIsTakenOverByItsBundle(t *testing.T) {
 type change struct {
 	name string
 	spec map[string]any
+	// scheduled says that the agent is to have a PriorityClass and a PodDisruptionBudget afterwards.
+	scheduled bool
 }
 
 func changes(t *testing.T) []change {
-	one := func(key string, value any) map[string]any { return map[string]any{key: value} }
+	one := func(key string, value any) change { return change{name: key, spec: map[string]any{key: value}} }
+	scheduling := map[string]any{"podDisruptionBudget": map[string]any{"maxUnavailable": "1"}, "priorityClass": map[string]any{"value": 1000}}
 	all := []change{
-		{"environment and tolerations", map[string]any{
-			"agentEnvVars":     []any{map[string]any{"name": "OF_THE_CLUSTER", "value": "a"}},
-			"agentTolerations": []any{toleration("b"), toleration("a")},
-		}},
-		{"redeploy generation", one("redeployAgentGeneration", 1)},
-		{"resources", one("agentResources", map[string]any{"requests": map[string]any{"memory": "64Mi"}})},
-		{"affinity", one("agentAffinity", map[string]any{"podAffinity": map[string]any{}})},
-		{"host network", one("hostNetwork", true)},
-		{"registry", one("privateRepoURL", "registry.example.com")},
-		{"pull secrets", one("agentPullSecrets", []any{map[string]any{"name": "pull"}})},
-		{"disruption budget", one("agentSchedulingCustomization", map[string]any{"podDisruptionBudget": map[string]any{"maxUnavailable": "1"}})},
+		{"environment, tolerations, priority and disruption budget", map[string]any{
+			"agentEnvVars":                 []any{map[string]any{"name": "OF_THE_CLUSTER", "value": "a"}},
+			"agentTolerations":             []any{toleration("b"), toleration("a")},
+			"agentSchedulingCustomization": scheduling,
+		}, true},
+		{"redeploy generation, no scheduling of its own", map[string]any{"redeployAgentGeneration": 1, "agentSchedulingCustomization": nil}, false},
+		one("agentResources", map[string]any{"requests": map[string]any{"memory": "64Mi"}}),
+		one("agentAffinity", map[string]any{"podAffinity": map[string]any{}}),
+		one("hostNetwork", true),
+		one("privateRepoURL", "registry.example.com"),
+		one("agentPullSecrets", []any{map[string]any{"name": "pull"}}),
 	}
 	return all[:stage.Reduced(t, "changes of options:", 2, len(all))]
 }
@@ -77,6 +82,9 @@ func TestEveryChangeOfItsOptionsRollsAnAgentOnce(t *testing.T) {
 		for i, c := range b.three {
 			states[i] = c.rolledOnce(t, states[i], ch.name)
 		}
+		for _, c := range b.three {
+			c.isScheduled(t, ch.scheduled)
+		}
 	}
 	for _, c := range b.three {
 		c.change(t, map[string]any{
@@ -87,6 +95,22 @@ func TestEveryChangeOfItsOptionsRollsAnAgentOnce(t *testing.T) {
 	for i, c := range b.three {
 		require.Equal(t, states[i], c.settle(t, "as it was", nil), c.name)
 	}
+}
+
+// isScheduled waits until there are the PriorityClass and the PodDisruptionBudget of an agent, or neither. Agents of one
+// cluster have one PriorityClass.
+func (c *cluster) isScheduled(t *testing.T, want bool) {
+	t.Helper()
+	await(t, fmt.Sprintf("priority class and disruption budget of %s: %t", c.name, want), func(ctx context.Context) (bool, string, error) {
+		_, class := c.at.Kube.SchedulingV1().PriorityClasses().Get(ctx, names.AgentPriorityClass, metav1.GetOptions{})
+		_, budget := c.at.Kube.PolicyV1().PodDisruptionBudgets(c.agents).Get(ctx, names.AgentDisruptionBudget, metav1.GetOptions{})
+		for _, err := range []error{class, budget} {
+			if err != nil && !apierrors.IsNotFound(err) {
+				return false, "", err
+			}
+		}
+		return (class == nil) == want && (budget == nil) == want, fmt.Sprintf("class %v, budget %v", class, budget), nil
+	})
 }
 
 // One agent's bundle that fails holds up no other's; it goes on when it can.

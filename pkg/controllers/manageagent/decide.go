@@ -56,6 +56,7 @@ func bundleFor(c *fleet.Cluster, options agentmanifest.Options) (*fleet.Bundle, 
 			BundleDeploymentOptions: fleet.BundleDeploymentOptions{
 				DefaultNamespace: options.Namespace,
 				Helm:             &fleet.HelmOptions{TakeOwnership: true},
+				Diff:             agentmanifest.BundleDiff(options),
 			},
 			Resources: []fleet.BundleResource{{Name: resourceName, Content: manifest}},
 			Targets: []fleet.BundleTarget{{

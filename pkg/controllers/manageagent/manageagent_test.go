@@ -77,9 +77,26 @@ func TestTheBundleOfAnAgent(t *testing.T) {
 	assert.Equal(t, "agent.yaml", b.Spec.Resources[0].Name)
 	content := b.Spec.Resources[0].Content
 	assert.Contains(t, content, "\n---\n")
-	for _, kind := range []string{"Namespace", "Secret", "ConfigMap", "PriorityClass", "PodDisruptionBudget"} {
+	for _, kind := range []string{"Namespace", "Secret", "ConfigMap"} {
 		assert.NotContains(t, content, "kind: "+kind+"\n", "it is the import's")
 	}
+	for _, kind := range []string{"PriorityClass", "PodDisruptionBudget"} {
+		assert.NotContains(t, content, "kind: "+kind+"\n", "nobody asks for it")
+	}
+	assert.Nil(t, b.Spec.Diff)
+}
+
+func TestTheBundleBringsWhatSchedulesTheAgent(t *testing.T) {
+	b, err := bundleOf(cluster(func(c *fleet.Cluster) {
+		c.Spec.AgentSchedulingCustomization = &fleet.AgentSchedulingCustomization{
+			PriorityClass: &fleet.PriorityClassSpec{Value: 5}, PodDisruptionBudget: &fleet.PodDisruptionBudgetSpec{MaxUnavailable: "1"},
+		}
+	}), settings(config.Config{}))
+	require.NoError(t, err)
+	for _, kind := range []string{"PriorityClass", "PodDisruptionBudget"} {
+		assert.Contains(t, b.Spec.Resources[0].Content, "kind: "+kind+"\n")
+	}
+	assert.NotNil(t, b.Spec.Diff, "agents of one cluster do not take the class from each other")
 }
 
 // A02: the import computes the same generation from the same options, so that adoption restarts nothing.

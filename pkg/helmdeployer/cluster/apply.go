@@ -65,6 +65,13 @@ func (c *Client) UpdateThreeWayMerge(original, target kube.ResourceList, force b
 		}
 	}
 	rest := target.Difference(definitions)
+	if c.RecreateClasses {
+		classes := rest.Filter(isPriorityClass)
+		if err := c.apply(total, c.basis(original, classes), classes, true); err != nil {
+			return total, err
+		}
+		rest = rest.Difference(classes)
+	}
 	if err := c.apply(total, c.basis(original, rest), rest, force); err != nil {
 		return total, err
 	}
@@ -136,6 +143,11 @@ func (c *Client) replace(info *resource.Info, because error) error {
 	}
 	_, err := c.create(kube.ResourceList{info})
 	return err
+}
+
+func isPriorityClass(info *resource.Info) bool {
+	kind := info.Mapping.GroupVersionKind
+	return kind.Group == "scheduling.k8s.io" && kind.Kind == "PriorityClass"
 }
 
 func isDefinition(info *resource.Info) bool {

@@ -37,8 +37,9 @@ type Client struct {
 	// Strays are objects as attempts wanted them that failed since the last good revision, oldest first. Nobody knows how
 	// far those came: what they may have made or set is removed with what the release had.
 	Strays kube.ResourceList
-	// Recreate lets objects be removed and made again that cannot be changed.
-	Recreate bool
+	// Recreate lets objects be removed and made again that cannot be changed, RecreateClasses PriorityClasses alone: nothing is
+	// lost with one, and pods keep what they were given by it.
+	Recreate, RecreateClasses bool
 	// Settle waits, before objects are applied, for those that are being removed.
 	Settle bool
 	// troubles are errors that Helm does not pass on.
