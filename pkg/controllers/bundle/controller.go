@@ -90,6 +90,7 @@ func Register(ctx context.Context, deps Deps) {
 	h.addIndexers()
 	deps.Bundles.OnChange(ctx, handlerName, h.onChange)
 	h.watch(ctx)
+	kube.Sweep(ctx, kube.SweepInterval, deps.Bundles.Cache().List, deps.Bundles.EnqueueAfter)
 }
 
 func (h *handler) onChange(key string, bundle *fleet.Bundle) (*fleet.Bundle, error) {

@@ -64,3 +64,23 @@ func TestADeploymentThatChangesDuringALookIsTakenAsItIs(t *testing.T) {
 	w.h.onDeployment(listed, written)
 	assert.Equal(t, written.ResourceVersion, w.h.latest(listed).ResourceVersion, "as the cache has it")
 }
+
+// Whether a namespace is a cluster's place is what its annotations say.
+func TestAPlaceThatIsMarkedAnewWakesTheBundlesOfItsCluster(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.bundles.Add(newBundle())
+	place := w.namespaces.Live("", placeOf("a"))
+	w.h.onNamespace(place, place.DeepCopy())
+	assert.False(t, w.woken())
+	unmarked := place.DeepCopy()
+	unmarked.Annotations = nil
+	w.h.onNamespace(place, unmarked)
+	assert.True(t, w.woken(), "it was the cluster's until now")
+	w.bundles.ForgetTimers()
+	w.h.onNamespace(unmarked, place)
+	assert.True(t, w.woken())
+	w.bundles.ForgetTimers()
+	w.h.onNamespace(place, nil)
+	assert.True(t, w.woken())
+}

@@ -119,8 +119,14 @@ func (h *handler) onNamespace(before, now *corev1.Namespace) {
 		h.wakeMappedTo(before)
 		h.wakeMappedTo(now)
 	}
-	if before == nil || now != nil && (before.DeletionTimestamp == nil) != (now.DeletionTimestamp == nil) {
-		h.wakeBundlesOf(h.clusterAt(now))
+	if before != nil && now != nil && (before.DeletionTimestamp == nil) == (now.DeletionTimestamp == nil) &&
+		equality.Semantic.DeepEqual(before.Annotations, now.Annotations) {
+		return
+	}
+	for _, ns := range []*corev1.Namespace{before, now} {
+		if ns != nil {
+			h.wakeBundlesOf(h.clusterAt(ns))
+		}
 	}
 }
 

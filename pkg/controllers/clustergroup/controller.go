@@ -36,6 +36,7 @@ func Register(ctx context.Context, deps Deps) {
 	h := &handler{Deps: deps}
 	deps.Groups.OnChange(ctx, handlerName, h.onChange)
 	kube.Watch(ctx, handlerName+"-clusters", h.groupsOf, kube.Debounced(deps.Groups, gather), deps.Clusters)
+	kube.Sweep(ctx, kube.SweepInterval, deps.Groups.Cache().List, deps.Groups.EnqueueAfter)
 }
 
 // groupsOf are the groups that a Cluster belongs to. At a change it is asked for the Cluster as it was and as it is, so

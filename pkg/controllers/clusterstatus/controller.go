@@ -8,6 +8,7 @@ import (
 
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,6 +59,9 @@ func Register(ctx context.Context, deps Deps) {
 	h := &handler{Deps: deps}
 	deps.Clusters.OnChange(ctx, handlerName, h.onChange)
 	kube.Watch(ctx, handlerName+"-deployments", h.clusterOf, kube.Debounced(deps.Clusters, 0), deps.Deployments)
+	// A deployment may be seen before its namespace is, and then concerns nobody.
+	kube.Watch(ctx, handlerName+"-namespaces", h.clusterAt, kube.Debounced(deps.Clusters, 0), deps.Namespaces)
+	kube.Sweep(ctx, kube.SweepInterval, deps.Clusters.Cache().List, deps.Clusters.EnqueueAfter)
 }
 
 // clusterOf finds the Cluster that a deployment's namespace belongs to, by the namespace's own mark: labels of a deployment
@@ -72,6 +76,15 @@ func (h *handler) clusterOf(namespace, _ string, obj runtime.Object) ([]relatedr
 	}
 	if err != nil {
 		return nil, fmt.Errorf("namespace %s: %w", namespace, err)
+	}
+	return h.clusterAt("", namespace, ns)
+}
+
+// clusterAt is the Cluster that a namespace says it is of.
+func (h *handler) clusterAt(_, _ string, obj runtime.Object) ([]relatedresource.Key, error) {
+	ns, ok := obj.(*corev1.Namespace)
+	if !ok {
+		return nil, nil
 	}
 	workspace, name := ns.Annotations[names.ClusterNamespaceAnnotation], ns.Annotations[names.ClusterAnnotation]
 	if workspace == "" || name == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -102,6 +103,19 @@ func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
 	keys, err = w.clusterOf("nowhere", "a", bd)
 	require.NoError(t, err)
 	assert.Empty(t, keys)
+}
+
+func TestANamespaceWakesTheClusterThatItSaysItIsOf(t *testing.T) {
+	w := newWorld(t)
+	keys, err := w.clusterAt("", "other", place("other", "d"))
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	assert.Equal(t, "d", keys[0].Name)
+	for _, none := range []runtime.Object{nil, &corev1.Namespace{}, &fleet.Cluster{}} {
+		keys, err = w.clusterAt("", "other", none)
+		require.NoError(t, err)
+		assert.Empty(t, keys)
+	}
 }
 
 // A hundred bundles on their way to a cluster are not a hundred writes.
