@@ -144,10 +144,9 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 	if err != nil {
 		return cluster, err
 	}
-	if f.taken {
+	if f.other != nil {
 		h.waves.forget(f.agent.key)
-		// To take it over would change what somebody deploys, and mix it with the agent's own.
-		return cluster, h.report(cluster, metav1.ConditionFalse, reasonBundleTaken, taken(cluster), verdict{})
+		return cluster, h.giveWay(f)
 	}
 	if wait := max(h.givesWay(f, now), h.unseen(f, now)); wait > 0 {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, wait)
@@ -161,6 +160,15 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, v.again.Sub(now)+time.Second)
 	}
 	return cluster, h.report(cluster, metav1.ConditionTrue, "", "", v)
+}
+
+// giveWay is for a Cluster whose agent's bundle has a name that another has. To take that over would change what somebody
+// deploys, and mix it with the agent's own; one that is going needs no word.
+func (h *handler) giveWay(f facts) error {
+	if isGoing(f.other, f.cluster) {
+		return nil // its end brings the Cluster back
+	}
+	return h.report(f.cluster, metav1.ConditionFalse, reasonBundleTaken, taken(f.cluster), verdict{})
 }
 
 // upgrade writes the bundle, unless it is not its turn.

@@ -228,3 +228,22 @@ func TestABundleThatOnlyHasTheNameIsNotTakenOver(t *testing.T) {
 	assert.Equal(t, []string{"apply fleet-default/edge", "updateStatus fleet-default/edge"}, calls)
 	assert.True(t, conditions.IsTrue(h.clusters.Live(workspace, edge).Status.Conditions, fleet.ClusterConditionReconciled))
 }
+
+// The bundle of an earlier Cluster of the name goes by itself.
+func TestABundleThatIsGoingIsWaitedForInSilence(t *testing.T) {
+	for name, change := range map[string]func(*fleet.Bundle){
+		"deleted": func(b *fleet.Bundle) { b.DeletionTimestamp = &metav1.Time{Time: now} },
+		"an earlier Cluster's": func(b *fleet.Bundle) {
+			b.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: edge, UID: "uid-of-the-earlier"}}
+		},
+	} {
+		h := newHub(t, "{}")
+		h.clusters.Add(cluster())
+		b := &fleet.Bundle{ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: "fleet-agent-edge"}}
+		change(b)
+		h.written.Add(b)
+		calls, err := h.look(t)
+		require.NoError(t, err, name)
+		assert.Empty(t, calls, name)
+	}
+}

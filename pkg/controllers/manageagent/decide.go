@@ -26,6 +26,13 @@ func taken(c *fleet.Cluster) string {
 		"make that bundle anew under another name, and delete it", names.AgentBundle(c.Name))
 }
 
+// isGoing says that a Bundle is on its way out: it is deleted, or was an earlier Cluster's of that name, with which it goes.
+func isGoing(b *fleet.Bundle, c *fleet.Cluster) bool {
+	return b.DeletionTimestamp != nil || slices.ContainsFunc(b.OwnerReferences, func(ref metav1.OwnerReference) bool {
+		return ref.Kind == clusterKind.Kind && ref.Name == c.Name && ref.UID != c.UID
+	})
+}
+
 // resourceName is the one file of an agent's bundle.
 const resourceName = "agent.yaml"
 

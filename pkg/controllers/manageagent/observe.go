@@ -20,9 +20,8 @@ import (
 // facts is what is known of one Cluster whose agent is managed.
 type facts struct {
 	cluster *fleet.Cluster
-	// bundle is the one that there is, nil for none, and mark what it says of itself. taken says that another has its name.
-	bundle *fleet.Bundle
-	taken  bool
+	// bundle is the one that there is, nil for none, and mark what it says of itself. other is another that has its name.
+	bundle, other *fleet.Bundle
 	mark   mark
 	// options is the digest of the Cluster's own options.
 	options string
@@ -35,7 +34,7 @@ func (h *handler) observe(c *fleet.Cluster, options agentmanifest.Options, canar
 	found, err := h.Bundles.Cache().Get(c.Namespace, names.AgentBundle(c.Name))
 	switch {
 	case err == nil && !names.IsAgentBundle(found, c):
-		f.taken = true
+		f.other = found
 	case err == nil:
 		f.bundle, f.mark = found, h.recent.newest(c, markOf(found), now)
 	case !apierrors.IsNotFound(err):
@@ -109,7 +108,7 @@ func (h *handler) agents(now time.Time) []agent {
 		if err != nil {
 			continue
 		}
-		if f, err := h.observe(c, options, canaries, now); err == nil && !f.taken {
+		if f, err := h.observe(c, options, canaries, now); err == nil && f.other == nil {
 			out = append(out, f.agent)
 		}
 	}
