@@ -22,7 +22,7 @@ type facts struct {
 	cluster *fleet.Cluster
 	// bundle is the one that there is, nil for none, and mark what it says of itself. other is another that has its name.
 	bundle, other *fleet.Bundle
-	mark   mark
+	mark          mark
 	// options is the digest of the Cluster's own options.
 	options string
 	agent   agent
