@@ -73,6 +73,9 @@ func (h *handler) deploy(ctx context.Context, d *kube.Downstream, f facts, s sit
 	if err := h.copyPullSecrets(ctx, d, f); err != nil {
 		return err
 	}
+	if err := renewClass(ctx, d, objects); err != nil {
+		return err
+	}
 	if err := d.ApplySet(ctx, names.AgentSet(f.options.Scope), agentKinds, objects...); err != nil {
 		return err
 	}
