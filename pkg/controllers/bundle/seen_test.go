@@ -70,6 +70,7 @@ func TestAPlaceThatIsMarkedAnewWakesTheBundlesOfItsCluster(t *testing.T) {
 	w := newWorld(t)
 	w.addCluster("a", prod)
 	w.bundles.Add(newBundle())
+	w.h.waker.Started()
 	place := w.namespaces.Live("", placeOf("a"))
 	w.h.onNamespace(place, place.DeepCopy())
 	assert.False(t, w.woken())
