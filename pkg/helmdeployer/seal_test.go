@@ -239,6 +239,17 @@ func TestANewAgentKnowsWhatAnAgentBeforeDeployed(t *testing.T) {
 	}
 }
 
+// A revision that cannot be sealed does not bear the seal of the one before.
+func TestAnAgentWithoutAKeySealsNothing(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.deployer().Deploy(t.Context(), raw("app", configMap("a", "one")))
+	require.NoError(t, err)
+	_, err = w.agent(func(context.Context) ([]byte, error) { return nil, nil }).Deploy(t.Context(), raw("app", configMap("a", "two")))
+	require.NoError(t, err)
+	assert.NotEmpty(t, w.Object("Secret", appNamespace, history.Key("app", 1)).GetLabels()[history.SealLabel])
+	assert.NotContains(t, w.Object("Secret", appNamespace, history.Key("app", 2)).GetLabels(), history.SealLabel)
+}
+
 // An agent that has no key yet, or another one by now, goes on with what the hub names, by deploying it, and removes it with
 // its bundle. Of hooks and namespaces it knows nothing.
 func TestAnAgentWithAnotherKeyGoesOnWithWhatTheHubNames(t *testing.T) {
@@ -261,6 +272,7 @@ func TestAnAgentWithAnotherKeyGoesOnWithWhatTheHubNames(t *testing.T) {
 			_, err = d.Deploy(t.Context(), job)
 			require.NoError(t, err)
 			assert.Empty(t, w.states(appNamespace, "app"), "the status names it: it is taken over")
+			assert.Equal(t, name == "no key", w.Object("Secret", appNamespace, history.Key("renamed", 1)).GetLabels()[history.SealLabel] == "")
 			require.NoError(t, d.Uninstall(t.Context(), "app"))
 			assert.False(t, w.has("ConfigMap", appNamespace, "a"))
 		})

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -162,6 +163,45 @@ func TestACopyStaysUntilTheVersionWithoutItIsDeployed(t *testing.T) {
 	w.never("removed", func() bool { return !w.hasSecret("apps", "shared") })
 	w.deployer.with(func() { delete(w.deployer.fails, "app") })
 	w.eventually("it goes", func() bool { return !w.hasSecret("apps", "shared") })
+}
+
+// A version that waits for another bundle, or is refused for good, is not deployed either, and nothing fails.
+func TestACopyStaysWhileTheVersionWithoutItWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		hold func(w *world)
+		spec func(*fleet.BundleDeployment)
+		free func(w *world)
+	}{
+		"for another bundle": {
+			hold: func(*world) {},
+			spec: func(bd *fleet.BundleDeployment) { bd.Spec.DependsOn = []fleet.BundleRef{{Name: "other"}} },
+			free: func(w *world) { w.put("other") },
+		},
+		"for a version that can be installed": {
+			hold: func(w *world) {
+				w.deployer.with(func() { w.deployer.fails["app"] = errors.New("timed out waiting for the condition") })
+			},
+			spec: func(*fleet.BundleDeployment) {},
+			free: func(w *world) {
+				w.deployer.with(func() { delete(w.deployer.fails, "app") })
+				w.edit("app", another)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t)
+			w.putSource("one")
+			w.put("app", copies)
+			w.isDeployed("app")
+			test.hold(w)
+			before := w.get("app").Status.Conditions
+			w.edit("app", func(bd *fleet.BundleDeployment) { without("Secret")(bd); test.spec(bd) })
+			w.becomes("app", "says so", func(s fleet.BundleDeploymentStatus) bool { return !equality.Semantic.DeepEqual(before, s.Conditions) })
+			w.never("removed", func() bool { return !w.hasSecret("apps", "shared") })
+			test.free(w)
+			w.eventually("it goes", func() bool { return !w.hasSecret("apps", "shared") })
+		})
+	}
 }
 
 // The cache may be behind: the hub itself has to say that this version is wanted.
