@@ -3,6 +3,7 @@ package cases
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -166,14 +167,22 @@ func TestARevokedClusterLosesItsAccessAndComesBackElsewhere(t *testing.T) {
 	events, _ = sees(w, time.Second)
 	assert.NotEmpty(t, events, "this is why it matters what is written there")
 
+	start = time.Now()
 	b.fleet(t, "cluster", "readmit", "edge", "-n", p.workspace)
+	readmitted := time.Since(start)
 	after := b.cluster(t, p, "edge").Status.Namespace
 	require.NotEqual(t, before, after)
 	b.connected(t, p, "edge")
+	t.Logf("after the readmission: a new namespace after %s, connected after %s", readmitted, time.Since(start))
 	b.awaitDeployment(t, after, "second")
+	// Kubernetes takes its time over a namespace in which something had a finalizer.
+	toItsEnd := stage.Reduced(t, "the end of the namespace is waited for:", false, true)
 	await(t, "the namespace of before to go", func(ctx context.Context) (bool, string, error) {
-		_, err := b.Hub.Kube.CoreV1().Namespaces().Get(ctx, before, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), "", nil
+		ns, err := b.Hub.Kube.CoreV1().Namespaces().Get(ctx, before, metav1.GetOptions{})
+		if err != nil {
+			return apierrors.IsNotFound(err), "", nil
+		}
+		return ns.DeletionTimestamp != nil && !toItsEnd, fmt.Sprint(ns.Status.Conditions), nil
 	})
 	events, _ = sees(w, time.Second)
 	for _, e := range events {
