@@ -28,13 +28,15 @@ type trial struct {
 	// everybody are the rules that come with any account.
 	everybody []string
 	tried     map[string]bool
+	// share of their attempts that those make whom the API server does not know: one of so many.
+	share int
 }
 
 func newTrial(t *testing.T, b *bed) *trial {
 	t.Helper()
 	matrix, err := permissions.Load()
 	require.NoError(t, err)
-	p := &trial{bed: b, matrix: matrix, tried: map[string]bool{}, places: permissions.Places{
+	p := &trial{bed: b, matrix: matrix, tried: map[string]bool{}, share: 1, places: permissions.Places{
 		Namespaces: map[string]string{
 			"workspace": stage.Workspace, "other-workspace": stage.LocalWorkspace, "registration": stage.RegistrationNamespace,
 			"agents": stage.AgentsNamespace, "system": stage.SystemNamespace, "everywhere": "", "default": "default", "kube-system": "kube-system",
@@ -62,6 +64,7 @@ func tokenOf(t *testing.T, at *stage.Cluster, namespace, name string) string {
 // Attacks 1, 2, 3, 10, 13, 14, 16 and their kind: the promise that a compromised agent or token harms nobody but itself.
 func TestPermissionsAreThoseOfTheMatrix(t *testing.T) {
 	p := newTrial(t, ofTheBed(t))
+	p.share = stage.Reduced(t, "attempts of whom the API server does not know: one of", 4, 1)
 	const own, foreign = "applicant", "bystander"
 	jwt := p.newToken(t, own, fleet.ClusterRegistrationTokenSpec{})
 	p.other(t, p.newToken(t, foreign, fleet.ClusterRegistrationTokenSpec{}), foreign)
@@ -162,15 +165,31 @@ func (p *trial) problems(ctx context.Context, t *testing.T, i identity) (problem
 	expected, err := p.matrix.Expect(i.name, p.places)
 	require.NoError(t, err)
 	verdict := map[bool]string{true: "allow", false: "deny"}
-	for _, e := range expected {
+	for n, e := range expected {
+		if n%p.every(i) != 0 {
+			continue
+		}
+		tried++
 		allowed, answer, err := i.try(ctx, e.Attempt)
 		require.NoError(t, err, i.name)
 		if allowed != e.Allowed {
 			problems = append(problems, fmt.Sprintf("identity=%s %s expected=%s got=%s: %s", i.name, e.Attempt, verdict[e.Allowed], verdict[allowed], answer))
 		}
 	}
-	return append(problems, p.ruleProblems(ctx, t, i)...), len(expected)
+	return append(problems, p.ruleProblems(ctx, t, i)...), tried
 }
+
+// every is which of its attempts an identity makes: one of so many. Whom the API server does not know it sends away before it
+// looks at what is asked, and ends the connection: each attempt costs a new one.
+func (p *trial) every(i identity) int {
+	if slices.Contains(unknown, i.name) {
+		return p.share
+	}
+	return 1
+}
+
+// unknown are those whom the API server does not know.
+var unknown = []string{"anonymous", "import-ended", "request-expired", "request-revoked", "request-downstream", "agent-at-hub"}
 
 // ruleProblems looks at every namespace.
 func (p *trial) ruleProblems(ctx context.Context, t *testing.T, i identity) (problems []string) {
