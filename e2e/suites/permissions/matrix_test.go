@@ -78,6 +78,8 @@ func TestPermissionsAreThoseOfTheMatrix(t *testing.T) {
 	require.NoError(t, a.Ask(stage.Until(t, patience)))
 	secret, err := a.AwaitCredential(stage.Until(t, patience))
 	require.NoError(t, err)
+	_, err = a.AwaitGrant(stage.Until(t, patience)) // the status follows the credential
+	require.NoError(t, err)
 	request := p.requestOf(t.Context(), t, p.places.Names["own-cluster"])
 	p.places.Names["own-account"] = names.Account(request.Name, string(request.UID))
 	p.check(t, importer("import-granted"))
