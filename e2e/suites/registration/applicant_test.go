@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/stage"
@@ -52,38 +51,6 @@ func (w *world) applicant(t *testing.T, tokenName, jwt, clientID string) *applic
 func (a *applicant) ask(t *testing.T) {
 	t.Helper()
 	require.NoError(t, a.Ask(until(t, patience)))
-}
-
-// awaitLeave waits until the authorizer knows of the applicant's rights.
-func (a *applicant) awaitLeave(t *testing.T) {
-	t.Helper()
-	require.NoError(t, a.AwaitLeave(until(t, patience)))
-}
-
-// credential waits for what the request was granted, and takes it.
-func (a *applicant) credential(t *testing.T) (secretName string, secret *corev1.Secret) {
-	t.Helper()
-	secret, err := a.AwaitCredential(until(t, patience))
-	require.NoError(t, err)
-	return secret.Name, secret
-}
-
-// cluster is what the applicant's request was granted for.
-func (a *applicant) cluster(t *testing.T) *fleet.Cluster {
-	t.Helper()
-	r, err := a.AwaitGrant(until(t, patience))
-	require.NoError(t, err)
-	require.NotEmpty(t, r.Status.ClusterName)
-	cluster, err := stage.Get[fleet.Cluster](t.Context(), theWorld.Hub, stage.Clusters, a.workspace, r.Status.ClusterName)
-	require.NoError(t, err)
-	require.NotNil(t, cluster)
-	return cluster
-}
-
-// beat renews the heartbeat's Lease once, with a credential.
-func beat(t *testing.T, hub *stage.Cluster, namespace, token string) {
-	t.Helper()
-	require.NoError(t, stage.Beat(until(t, patience), hub, namespace, token))
 }
 
 // refused waits for a refusal with a reason.
