@@ -26,16 +26,20 @@ type Recent[T metav1.Object] struct {
 	versions *cache.LRUExpireCache
 	// objects are what Find finds, by name.
 	objects *cache.LRUExpireCache
+	life    time.Duration
 }
 
 // NewRecent remembers nothing yet.
 func NewRecent[T metav1.Object]() *Recent[T] {
-	return &Recent[T]{versions: cache.NewLRUExpireCache(recentVersions), objects: cache.NewLRUExpireCache(recentObjects)}
+	return NewRecentOf[T](recentObjects, RecentLife)
 }
 
-// NewRecentOf is NewRecent for who writes many objects at once: Find finds the last so many.
-func NewRecentOf[T metav1.Object](objects int) *Recent[T] {
-	return &Recent[T]{versions: cache.NewLRUExpireCache(max(objects, recentVersions)), objects: cache.NewLRUExpireCache(objects)}
+// NewRecentOf is NewRecent for who writes many objects at once: Find finds the last so many, for so long. An API server ends
+// the watch of who does not follow so many events, and the cache then waits for up to half a minute, and lists anew.
+func NewRecentOf[T metav1.Object](objects int, life time.Duration) *Recent[T] {
+	return &Recent[T]{
+		versions: cache.NewLRUExpireCache(max(objects, recentVersions)), objects: cache.NewLRUExpireCache(objects), life: life,
+	}
 }
 
 // deleted is the version of an object that is gone.
@@ -45,14 +49,14 @@ const deleted = ""
 func (r *Recent[T]) Wrote(obj T) {
 	uid, version := obj.GetUID(), obj.GetResourceVersion()
 	if known, ok := r.version(uid); !ok || known != deleted && isOlder(known, version) {
-		r.versions.Add(uid, version, RecentLife)
+		r.versions.Add(uid, version, r.life)
 	}
 }
 
 // Created notes an object that was created or changed so that Find finds it.
 func (r *Recent[T]) Created(obj T) {
 	r.Wrote(obj)
-	r.objects.Add(keyOf(obj), obj, RecentLife)
+	r.objects.Add(keyOf(obj), obj, r.life)
 }
 
 // Seen notes that the cache has shown an object, or that it was deleted: what the cache says of it holds from now on.
@@ -64,7 +68,7 @@ func (r *Recent[T]) Seen(obj T) {
 }
 
 // Deleted notes that the object with that UID is gone.
-func (r *Recent[T]) Deleted(uid types.UID) { r.versions.Add(uid, deleted, RecentLife) }
+func (r *Recent[T]) Deleted(uid types.UID) { r.versions.Add(uid, deleted, r.life) }
 
 // IsBehind says that an object from a cache is not the latest: it was changed or deleted here since. The event that tells
 // the cache so is yet to come, and brings its key back.

@@ -26,6 +26,8 @@ const (
 	maxWrites, bundleWrites = 32, 16
 	// remembered bounds how many of them are known before the cache shows them.
 	remembered = 16384
+	// rememberedFor is how long the cache may be behind with them.
+	rememberedFor = 2 * time.Minute
 	// rememberedIDs bounds for how many bundles the digest of their resources is known.
 	rememberedIDs = 1024
 	// rememberIDs is for how long.
@@ -75,8 +77,8 @@ type handler struct {
 func newHandler(deps Deps) *handler {
 	return &handler{
 		Deps:        deps,
-		deployments: kube.NewRecentOf[*fleet.BundleDeployment](remembered),
-		secrets:     kube.NewRecentOf[*corev1.Secret](remembered),
+		deployments: kube.NewRecentOf[*fleet.BundleDeployment](remembered, rememberedFor),
+		secrets:     kube.NewRecentOf[*corev1.Secret](remembered, rememberedFor),
 		contents:    kube.NewRecent[*fleet.Content](),
 		manifests:   cache.NewLRUExpireCache(rememberedIDs),
 		slots:       make(chan struct{}, maxWrites),
