@@ -31,6 +31,7 @@ func TestControllerHoldsExactlyTheseRights(t *testing.T) {
 		{APIGroups: rbac, Resources: []string{"clusterrolebindings"}, ResourceNames: []string{names.ContentClusterRoleBinding}, Verbs: []string{"update", "patch"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"get", "list", "watch", "create", "update", "patch"}},
 		{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, ResourceNames: []string{names.BundleDefinition}, Verbs: []string{"get"}},
+		{APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"}, ResourceNames: []string{names.RegistrationPolicy}, Verbs: []string{"get", "list", "watch"}},
 	}, role.Rules)
 
 	own := find[*rbacv1.Role](t, r, names.DefaultSystemNamespace, names.ControllerAccount)
@@ -56,11 +57,12 @@ func TestBindingsBindTheirOwnAccountOnly(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{
-		"cluster ClusterRole fleet-controller":                    "cattle-fleet-system/fleet-controller",
-		"cluster ClusterRole fleet-controller-bootstrap":          "cattle-fleet-system/fleet-controller-bootstrap",
-		"cattle-fleet-system Role fleet-controller":               "cattle-fleet-system/fleet-controller",
-		"cattle-fleet-clusters-system Role fleet-controller-mint": "cattle-fleet-system/fleet-controller",
-		"cattle-fleet-agents-system Role fleet-controller-mint":   "cattle-fleet-system/fleet-controller",
+		"cluster ClusterRole fleet-controller":                     "cattle-fleet-system/fleet-controller",
+		"cluster ClusterRole fleet-controller-bootstrap":           "cattle-fleet-system/fleet-controller-bootstrap",
+		"cattle-fleet-system Role fleet-controller":                "cattle-fleet-system/fleet-controller",
+		"cattle-fleet-clusters-system Role fleet-controller-mint":  "cattle-fleet-system/fleet-controller",
+		"cattle-fleet-agents-system Role fleet-controller-mint":    "cattle-fleet-system/fleet-controller",
+		"cattle-fleet-clusters-system Role fleet-provenance-probe": "cattle-fleet-clusters-system/fleet-provenance-probe",
 	}, bound)
 }
 

@@ -48,6 +48,7 @@ var fleetConfigRows = []row{
 	{path: "registration.requireIdentity", set: "true", want: config(`true`, "registration", "requireIdentity")},
 	{path: "registration.strictLabels", set: "true", want: config(`true`, "registration", "strictLabels")},
 	{path: "registration.ttlUngranted", set: "1h", want: config(`"1h"`, "registration", "ttlUngranted")},
+	{path: "registration.maxUngranted", set: "7", want: config(`7`, "registration", "maxUngranted")},
 	{path: "agentUpgrade.canary", set: "{matchLabels: {env: test}}", want: config(`{"matchLabels":{"env":"test"}}`, "agentUpgrade", "canary")},
 	{path: "agentUpgrade.maxUnavailable", set: "3", want: config(`3`, "agentUpgrade", "maxUnavailable")},
 	{path: "agentUpgrade.soak", set: "5m", want: config(`"5m"`, "agentUpgrade", "soak")},
@@ -140,6 +141,8 @@ var fleetEnvRows = []row{
 var fleetRightsRows = []row{
 	{path: "bootstrap.enabled", set: "false", want: all(args("--disable-bootstrap"), noBootstrapAccount)},
 	{path: "bootstrap.enabled", set: `"false"`, want: all(args("--disable-bootstrap"), noBootstrapAccount)},
+	{path: "admissionPolicies.enabled", set: "false", want: noPolicies},
+	{path: "flowControl.enabled", set: "false", want: noFlowControl},
 }
 
 // Values of containers, Deployments and Jobs that we do not have, and values that nobody knows.

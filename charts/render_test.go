@@ -33,6 +33,12 @@ const (
 	agentChart = "fleet-agent"
 )
 
+// Kinds that the hub's chart asks for.
+const (
+	policyKind     = "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"
+	flowSchemaKind = "flowcontrol.apiserver.k8s.io/v1/FlowSchema"
+)
+
 // install is one installation of a chart: what a user gives to Helm.
 type install struct {
 	chart     string
@@ -41,6 +47,10 @@ type install struct {
 	values    string
 	// live answers the chart's lookups; without it there is no cluster, as for "helm template".
 	live engine.ClientProvider
+	// without are kinds that the cluster does not serve, as group/version/kind.
+	without []string
+	// kubernetes is the version that "helm template" is told, where no cluster is asked.
+	kubernetes string
 }
 
 func hub(values string) install {
@@ -70,8 +80,24 @@ func (i install) input() (*chart.Chart, chartutil.Values, error) {
 		return nil, nil, err
 	}
 	options := chartutil.ReleaseOptions{Name: i.release, Namespace: i.namespace, Revision: 1, IsInstall: true}
-	input, err := chartutil.ToRenderValues(loaded, values, options, chartutil.DefaultCapabilities)
+	input, err := chartutil.ToRenderValues(loaded, values, options, i.capabilities())
 	return loaded, input, err
+}
+
+// capabilities are what Helm finds out of a cluster, as far as the charts ask for it.
+func (i install) capabilities() *chartutil.Capabilities {
+	found := chartutil.DefaultCapabilities.Copy()
+	if i.kubernetes != "" {
+		found.KubeVersion.Version = i.kubernetes
+		return found
+	}
+	found.APIVersions = slices.Clone(found.APIVersions)
+	for _, kind := range []string{"v1/Namespace", policyKind, flowSchemaKind} {
+		if !slices.Contains(i.without, kind) {
+			found.APIVersions = append(found.APIVersions, kind)
+		}
+	}
+	return found
 }
 
 func (i install) render() (rendered, error) {

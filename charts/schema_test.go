@@ -51,6 +51,8 @@ func TestSchemaRefusesWhatCannotWork(t *testing.T) {
 		{hub, []row{
 			{path: "agentTLSMode", set: "lax"}, {path: "agentTLSMode", set: `""`},
 			{path: "clusterOnDelete", set: "forget"},
+			{path: "registration.maxUngranted", set: "0"}, {path: "registration.maxUngranted", set: "many"},
+			{path: "admissionPolicies.enabled", set: "maybe"}, {path: "flowControl.enabled", set: "maybe"},
 			{path: "agentCredential.onShortLifetime", set: "panic"},
 			{path: "agentUpgrade.maxUnavailable", set: "0"}, {path: "agentUpgrade.maxUnavailable", set: "0%"},
 			{path: "agentUpgrade.maxUnavailable", set: "101%"}, {path: "agentUpgrade.maxUnavailable", set: "half"},

@@ -40,6 +40,7 @@ const (
 	DefaultCredentialLifetime      = 90 * 24 * time.Hour
 	DefaultAgentInitiatedLifetime  = 365 * 24 * time.Hour
 	DefaultUngrantedTTL            = 24 * time.Hour
+	DefaultMaxUngranted            = 500
 	DefaultUpgradeSoak             = 2 * time.Minute
 	DefaultAgentWorkers            = "50"
 	defaultUpgradeMaxUnavailable   = "10%"
@@ -97,12 +98,13 @@ type AgentCredential struct {
 	OnShortLifetime        string          `json:"onShortLifetime,omitempty"`
 }
 
-// Registration says what a registration request must bring, and how long an ungranted one is kept.
+// Registration says what a registration request must bring, how long an ungranted one is kept, and how many of a token.
 type Registration struct {
 	RequireIdentity bool `json:"requireIdentity,omitempty"`
 	// StrictLabels lets agents bring the labels that their token lists, and no others.
 	StrictLabels bool            `json:"strictLabels,omitempty"`
 	TTLUngranted metav1.Duration `json:"ttlUngranted,omitempty"`
+	MaxUngranted int             `json:"maxUngranted,omitempty"`
 }
 
 // AgentUpgrade says in which order and how fast agents are upgraded.
@@ -124,7 +126,7 @@ func Default(version string) Config {
 			AgentInitiatedLifetime: metav1.Duration{Duration: DefaultAgentInitiatedLifetime},
 			OnShortLifetime:        ShortLifetimeSecret,
 		},
-		Registration: Registration{TTLUngranted: metav1.Duration{Duration: DefaultUngrantedTTL}},
+		Registration: Registration{TTLUngranted: metav1.Duration{Duration: DefaultUngrantedTTL}, MaxUngranted: DefaultMaxUngranted},
 		AgentUpgrade: AgentUpgrade{
 			MaxUnavailable: &maxUnavailable,
 			Soak:           metav1.Duration{Duration: DefaultUpgradeSoak},

@@ -58,7 +58,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	  "garbageCollectionInterval": "10m", "agentWorkers": {"bundledeployment": "5", "drift": "6"},
 	  "imagePullSecrets": [{"name": "pull"}],
 	  "agentCredential": {"lifetime": "1h", "agentInitiatedLifetime": "2h", "onShortLifetime": "renewOnly"},
-	  "registration": {"requireIdentity": true, "ttlUngranted": "3h"},
+	  "registration": {"requireIdentity": true, "ttlUngranted": "3h", "maxUngranted": 7},
 	  "agentUpgrade": {"canary": {"matchLabels": {"canary": "true"}}, "maxUnavailable": 2, "soak": "4m"},
 	  "clusterOnDelete": "remove", "webhookReceiverURL": "", "githubURLPrefix": "",
 	}`)
@@ -74,7 +74,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		GarbageCollectionInterval: duration(10 * time.Minute), AgentWorkers: AgentWorkers{BundleDeployment: "5", Drift: "6"},
 		ImagePullSecrets: []corev1.LocalObjectReference{{Name: "pull"}},
 		AgentCredential:  AgentCredential{Lifetime: duration(time.Hour), AgentInitiatedLifetime: duration(2 * time.Hour), OnShortLifetime: ShortLifetimeRenewOnly},
-		Registration:     Registration{RequireIdentity: true, TTLUngranted: duration(3 * time.Hour)},
+		Registration:     Registration{RequireIdentity: true, TTLUngranted: duration(3 * time.Hour), MaxUngranted: 7},
 		AgentUpgrade: AgentUpgrade{Canary: &metav1.LabelSelector{MatchLabels: map[string]string{"canary": "true"}},
 			MaxUnavailable: &two, Soak: duration(4 * time.Minute)},
 		ClusterOnDelete: OnDeleteRemove,

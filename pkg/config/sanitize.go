@@ -79,7 +79,7 @@ func keepUsable(c *Config, base Config) []string {
 	if c.AgentImage == "" {
 		c.AgentImage = base.AgentImage // an agent without an image would end the one that runs
 	}
-	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUngranted(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 
 // keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
@@ -128,6 +128,15 @@ func keepKnownChoices(c *Config, base Config) []string {
 		*choice.got = choice.fallback
 	}
 	return warnings
+}
+
+func keepMaxUngranted(c *Config, base Config) []string {
+	got := c.Registration.MaxUngranted
+	if got >= 1 || got == base.Registration.MaxUngranted {
+		return nil
+	}
+	c.Registration.MaxUngranted = base.Registration.MaxUngranted
+	return []string{fmt.Sprintf("registration.maxUngranted: %d is less than 1; the default is used", got)}
 }
 
 func keepMaxUnavailable(c *Config, base Config) []string {

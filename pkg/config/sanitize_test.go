@@ -102,6 +102,18 @@ func TestDurationsBelowTheirLeast(t *testing.T) {
 	}
 }
 
+func TestAtLeastOneUngrantedRequestIsKept(t *testing.T) {
+	for _, bad := range []string{"0", "-1"} {
+		c, warnings := parse(t, document("registration.maxUngranted", bad))
+		assert.Equal(t, DefaultMaxUngranted, c.Registration.MaxUngranted, bad)
+		require.Len(t, warnings, 1)
+		assert.Contains(t, warnings[0], "registration.maxUngranted")
+	}
+	c, warnings := parse(t, document("registration.maxUngranted", "1"))
+	assert.Equal(t, 1, c.Registration.MaxUngranted)
+	assert.Empty(t, warnings)
+}
+
 func TestOnlyTheBadKeyIsDropped(t *testing.T) {
 	c, warnings := parse(t, `
 agentCheckinInterval: 1d

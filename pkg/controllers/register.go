@@ -20,6 +20,7 @@ import (
 	"github.com/rancher/fleet/pkg/controllers/credentialaccess"
 	"github.com/rancher/fleet/pkg/controllers/heartbeat"
 	"github.com/rancher/fleet/pkg/controllers/manageagent"
+	"github.com/rancher/fleet/pkg/controllers/provenance"
 	"github.com/rancher/fleet/pkg/controllers/telemetry"
 	"github.com/rancher/fleet/pkg/kube"
 )
@@ -42,6 +43,7 @@ type parts struct {
 	events   record.EventRecorder
 	metrics  *telemetry.Metrics
 	hubUID   string
+	proof    *provenance.Proof
 }
 
 // register sets all controllers up, in the order in which they see a changed object. It returns what is to run beside
@@ -74,7 +76,13 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 		Namespaces: hub.Core.Namespace(), Secrets: hub.Core.Secret(), Apply: hub.Apply, Clients: hub.Clients,
 		Hub: hub.Config, Config: p.source, Events: p.events, Names: o.Names, Disabled: o.DisableBootstrap,
 	})
-	background := registerClusters(ctx, p)
+	p.proof, err = provenance.Register(provenance.Deps{
+		Clients: hub.Clients, Config: hub.Config, Clock: o.Clock, Names: o.Names, Told: metrics.ProvenanceEnforced,
+	})
+	if err != nil {
+		return nil, err
+	}
+	background := append(registerClusters(ctx, p), p.proof.Run)
 	registerDelivery(ctx, p)
 	cleanup.Register(ctx, cleanup.Deps{
 		Clusters: hub.Fleet.Cluster(), Registrations: hub.Fleet.ClusterRegistration(), Tokens: hub.Fleet.ClusterRegistrationToken(),
@@ -112,12 +120,12 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	waiting := clusterregistration.Register(ctx, clusterregistration.Deps{
 		Registrations: requests, Clusters: clusters, Tokens: tokens, Accounts: accounts, Secrets: secrets, Namespaces: hub.Core.Namespace(),
 		Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(), Clients: hub.Clients, Apply: hub.Apply,
-		Config: p.source, Names: p.options.Names, Clock: clock, HubUID: p.hubUID,
+		Config: p.source, Names: p.options.Names, Clock: clock, HubUID: p.hubUID, Provenance: p.proof,
 	})
 	clusterregistrationtoken.Register(ctx, clusterregistrationtoken.Deps{
 		Tokens: tokens, Accounts: accounts, Secrets: secrets, Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(),
 		Apply: hub.Apply, Clients: hub.Clients, Config: p.source, Clock: clock, Events: p.events,
-		Names: p.options.Names, TTLRequired: p.options.TTLRequired,
+		Names: p.options.Names, TTLRequired: p.options.TTLRequired, Provenance: p.proof,
 	})
 	credentialaccess.Register(ctx, credentialaccess.Deps{
 		Accounts: accounts, Secrets: secrets, Roles: hub.RBAC.Role(), RoleBindings: hub.RBAC.RoleBinding(), Tokens: tokens,

@@ -15,6 +15,8 @@ var grantRemedies = map[string]string{
 	"ClusterRefused":          "correct what the API server's answer names, in the agent's chart or on the hub; the message says whether the request has to be deleted then",
 	"WaitingForDeletion":      "the hub goes on by itself as soon as the Cluster of this name that is being deleted is gone",
 	"WaitingForNamespace":     "the hub goes on by itself as soon as the Cluster has its namespace; its condition Processed says what that waits for",
+	"WaitingForProvenance":    "the hub goes on by itself as soon as it knows whether the origin of requests is checked, moments after its start",
+	"TooManyRequests":         "too many requests of its token lead to nothing: delete or answer those; the agent asks again by itself",
 	"IdentityRequired":        "the agent has to bring a key: take an agent of the hub's version",
 	ReasonIdentityConflict:    "a person decides whether it is the same cluster with a new agent",
 	ReasonIdentityDenied:      "a person decides whether to let it in though another request with this key was denied",

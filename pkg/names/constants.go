@@ -24,6 +24,10 @@ const (
 	BootstrapAccount = "fleet-controller-bootstrap"
 	// BootstrapTokenSecret is the long-lived token of BootstrapAccount. The chart makes it; the hub only reads it.
 	BootstrapTokenSecret = "fleet-controller-bootstrap-token"
+	// RegistrationPolicy is the ValidatingAdmissionPolicy for registration requests, and its binding.
+	RegistrationPolicy = "fleet-registration"
+	// ProbeAccount asks for a registration in vain, so that the hub sees RegistrationPolicy at work. The chart makes it.
+	ProbeAccount = "fleet-provenance-probe"
 	// ControllerLease is the hub's leader election.
 	ControllerLease = "fleet-controller-lock"
 	// LocalCluster is the Cluster of the hub itself.

@@ -38,6 +38,9 @@ controller's default holds. */}}
 {{- $credential := dict "from" .Values.agentCredential "keys" (list "lifetime" "agentInitiatedLifetime" "onShortLifetime") -}}
 {{- $_ := set $config "agentCredential" (include "fleet.texts" $credential | fromJson) -}}
 {{- $registration := include "fleet.texts" (dict "from" .Values.registration "keys" (list "ttlUngranted")) | fromJson -}}
+{{- if not (kindIs "invalid" (.Values.registration).maxUngranted) -}}
+{{- $_ := set $registration "maxUngranted" (int (.Values.registration).maxUngranted) -}}
+{{- end -}}
 {{- $_ := set $registration "requireIdentity" (eq (toString (.Values.registration).requireIdentity) "true") -}}
 {{- $_ := set $registration "strictLabels" (eq (toString (.Values.registration).strictLabels) "true") -}}
 {{- $_ := set $config "registration" $registration -}}

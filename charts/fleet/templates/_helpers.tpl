@@ -71,3 +71,16 @@ fleet.cattle.io/shard-id: ""
 {{ first . | int }}
 {{- end -}}
 {{- end -}}
+
+{{/* Whether the API server has a kind: list of the chart's context and group/version/Kind. Where no cluster was asked, as
+for "helm template", the version of Kubernetes decides: both kinds that are looked for came with 1.30 at the latest. */}}
+{{- define "fleet.serves" -}}
+{{- $capabilities := (first .).Capabilities -}}
+{{- if $capabilities.APIVersions.Has (last .) -}}
+true
+{{- else if not ($capabilities.APIVersions.Has "v1/Namespace") -}}
+{{- if semverCompare ">=1.30.0-0" $capabilities.KubeVersion.Version -}}
+true
+{{- end -}}
+{{- end -}}
+{{- end -}}

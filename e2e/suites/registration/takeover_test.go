@@ -33,7 +33,6 @@ var impostors = map[string]impostor{
 	"with a second key and another UID of the cluster":   {token: "anybody", victim: edge2, reason: "IdentityConflict", change: withKeyOfAnotherCluster},
 	"without a key": {token: "anybody", victim: edge2, reason: "IdentityConflict"},
 	"with the victim's own token and a second key": {token: edge2, victim: edge2, reason: "IdentityConflict", change: withKey},
-	"under the name of another requester":          {token: "anybody", victim: edge2, reason: "RequesterMismatch", change: withRequester("import-token-" + edge1)},
 }
 
 // Attack 4 and its kind: who knows a cluster's client ID and has some registration token does not become that cluster,
@@ -62,18 +61,25 @@ func TestAnotherClustersClientIDLeadsNowhere(t *testing.T) {
 	}
 }
 
-// Somebody with a token who names another's as the origin of the request is found out as well.
+// Somebody with a token who names another's as the origin of the request is turned away, and so is who names another
+// sender: both would be needed to be taken for the agent that the hub itself put there.
 func TestARequestThatNamesAnothersTokenIsRefused(t *testing.T) {
 	w := ofTheWorld(t)
 	w.leaveAsFound(t)
 	jwt := w.newToken(t, "somebody", fleet.ClusterRegistrationTokenSpec{})
-	a := w.applicant(t, "import-token-"+edge1, jwt, "client-without-cluster")
-	withKey(t, a)
-	a.request.Spec.Identity.Requester = names.AccountUser(stage.RegistrationNamespace, w.accountOf(t, "somebody"))
-	a.ask(t)
-	t.Cleanup(func() { w.remove(t, stage.Registrations.Resource, a.workspace, a.request.Name) })
-	a.refused(t, "RequesterMismatch")
-	a.getsNothing(t)
+	victim := w.victim(t, edge1)
+	for what, test := range map[string]struct{ token, requester, words string }{
+		"the token":  {"import-token-" + edge1, "somebody", "names token import-token-" + edge1},
+		"the sender": {"somebody", "import-token-" + edge1, "spec.identity.requester"},
+		"both":       {"import-token-" + edge1, "import-token-" + edge1, "names token import-token-" + edge1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			a := w.applicant(t, test.token, jwt, victim.cluster.Spec.ClientID)
+			withRequester(t, a, w.accountOf(t, test.requester))
+			a.turnedAway(t, test.words)
+		})
+	}
+	victim.isUntouched(t)
 }
 
 // An import token is for one cluster that is there; it makes no other.
@@ -105,13 +111,11 @@ func withKeyOfAnotherCluster(t *testing.T, a *applicant) {
 	a.request.Spec.Identity.ClusterUID = "11111111-2222-3333-4444-555555555555"
 }
 
-// withRequester brings a key, and the name of another account as its own.
-func withRequester(account string) func(*testing.T, *applicant) {
-	return func(t *testing.T, a *applicant) {
-		t.Helper()
-		withKey(t, a)
-		a.request.Spec.Identity.Requester = names.AccountUser(stage.RegistrationNamespace, account)
-	}
+// withRequester brings a key, and the name of an account as its own.
+func withRequester(t *testing.T, a *applicant, account string) {
+	t.Helper()
+	withKey(t, a)
+	a.request.Spec.Identity.Requester = names.AccountUser(stage.RegistrationNamespace, account)
 }
 
 // tokenOf is the JWT of a registration token.

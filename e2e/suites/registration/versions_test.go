@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // older is the Kubernetes line before the lab's own.
@@ -23,7 +26,13 @@ func TestAnOlderKubernetesIsAGoodHub(t *testing.T) {
 	b.controller, err = b.StartController(until(t, patience))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, b.StopProcesses(grace)) })
-	b.joinBothWays(t, y.edge, b.prepareBothWays(t, y.edge))
+	values := b.prepareBothWays(t, y.edge)
+	b.joinBothWays(t, y.edge, values)
+	// The older one checks what requests say as well, and the hub knows it.
+	b.awaitOrigin(t, versionsWorkspace, byAgent, corev1.ConditionTrue, registration.ProvenanceInForce)
+	a := (&world{bed: b}).applicant(t, names.ImportToken(byManager), values["token"].(string), "client")
+	a.workspace, a.request.Namespace = versionsWorkspace, versionsWorkspace
+	a.turnedAway(t, "names token "+names.ImportToken(byManager))
 }
 
 func TestAnOlderKubernetesJoinsANewerHub(t *testing.T) {

@@ -58,6 +58,8 @@ type Deps struct {
 	Clock         clock.PassiveClock
 	// HubUID is the UID of the hub's kube-system namespace.
 	HubUID string
+	// Provenance is what the hub knows of whether requests name their own token.
+	Provenance provenance
 }
 
 // set makes a set of objects exist, or takes it away.
@@ -105,6 +107,7 @@ func Register(ctx context.Context, deps Deps) (waiting func() int) {
 	kube.Watch(ctx, handlerName+"-namespaces", h.requestsOfNamespace, now, deps.Namespaces)
 	kube.Watch(ctx, handlerName+"-denials", h.requestsOfDenial, now, deps.Registrations)
 	deps.Config.Subscribe(handlerName, h.onConfig)
+	deps.Provenance.Subscribe(h.onProvenance)
 	kube.Watch(ctx, handlerName+"-tokens", h.requestsOfToken, now, deps.Tokens)
 	return h.waiting
 }
@@ -138,7 +141,9 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 
 // onConfig has requests looked at again that are not granted or whose credential nobody uses: what they must bring may have
 // changed, and how long they are kept.
-func (h *handler) onConfig(context.Context, config.Config) error {
+func (h *handler) onConfig(context.Context, config.Config) error { return h.lookAtOpen() }
+
+func (h *handler) lookAtOpen() error {
 	requests, err := h.Registrations.Cache().GetByIndex(openRequests, openRequests)
 	if err != nil {
 		return fmt.Errorf("listing registrations: %w", err)

@@ -51,6 +51,8 @@ const (
 	reasonTokenUsedUp       = "TokenUsedUp"
 	reasonWaitNamespace     = "WaitingForNamespace"
 	reasonWaitAccount       = "WaitingForImportAccount"
+	reasonWaitProvenance    = "WaitingForProvenance"
+	reasonTooMany           = "TooManyRequests"
 	reasonClusterGone       = registration.ReasonClusterGone
 	reasonWaitDeletion      = "WaitingForDeletion"
 	reasonAccountConflict   = registration.ReasonAccountConflict
@@ -95,6 +97,10 @@ type input struct {
 	accountTaken bool
 	// deniedTwin is another request of the same client with the same key that was denied.
 	deniedTwin *fleet.ClusterRegistration
+	// ungranted is how many other requests of the same token lead to nothing and are kept.
+	ungranted int
+	// provenance is whether the API server checks what a request says of its origin.
+	provenance registration.Provenance
 	now        time.Time
 	config     config.Config
 	namespaces names.Namespaces
@@ -114,7 +120,10 @@ type decision struct {
 	forget bool
 }
 
-func decide(in input) decision {
+func decide(in input) decision { return withinBounds(in, answer(in)) }
+
+// answer is what becomes of a request, however many others there are.
+func answer(in input) decision {
 	r := in.request
 	if r.DeletionTimestamp != nil {
 		return decision{outcome: revoke, reason: reasonDeleted, message: "the request is being deleted"}

@@ -20,7 +20,7 @@ func asked(r *fleet.ClusterRegistration, changes ...change[*input]) input {
 	in := input{
 		request: r, sameClient: []*fleet.Cluster{c}, placed: map[types.UID]bool{edgeUID: true},
 		token: token(), importAccountUID: importUID, tokenOwner: edgeUID,
-		config: config.Default("v1"), namespaces: hubNames(),
+		config: config.Default("v1"), namespaces: hubNames(), provenance: checked,
 	}
 	if r.Status.ClusterName == c.Name {
 		in.matched = c

@@ -26,7 +26,11 @@ func endOf(in input, d decision) (end time.Time, ends bool) {
 		since = untakenSince
 	}
 	from, known := since(in, d)
-	return from.Add(ungrantedTTL(in.config)), known
+	ttl := ungrantedTTL(in.config)
+	if grantedReason(r) == reasonTooMany {
+		ttl = min(ttl, crowdTTL)
+	}
+	return from.Add(ttl), known
 }
 
 func ungrantedTTL(c config.Config) time.Duration {

@@ -180,6 +180,7 @@ type hub struct {
 	lock        sync.Mutex
 	calls       []string
 	reportCalls []string
+	proof       proof
 }
 
 func newHub(t *testing.T) *hub {
@@ -194,11 +195,12 @@ func newHub(t *testing.T) *hub {
 		namespaces:    controllertest.NewCluster[*corev1.Namespace, *corev1.NamespaceList]("", "namespaces"),
 		source:        config.NewSource("v1"),
 		fails:         map[string]error{},
+		proof:         proof{checked},
 	}
 	deps := Deps{
 		Registrations: h.registrations, Clusters: h.clusters, Tokens: h.tokens, Accounts: h.accounts, Secrets: h.secrets,
 		Namespaces: h.namespaces, Clients: h.tokenRequests(), Config: h.source, Names: hubNames(),
-		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID,
+		Clock: clocktesting.NewFakePassiveClock(now), HubUID: hubUID, Provenance: &h.proof,
 	}
 	h.granted, h.reported = newSet(h, "grant"), newSet(h, "report")
 	h.handler = newHandler(context.Background(), deps, h.granted, h.reported)

@@ -21,6 +21,8 @@ const (
 	deniedRequests = "fleet.registration.denied-requests"
 	// heldByDenial are requests that another one's denial keeps out, by who asks.
 	heldByDenial = "fleet.registration.held-by-denial"
+	// keptByToken are requests that lead to nothing, by the token that they name: see withinBounds.
+	keptByToken = "fleet.registration.kept-by-token"
 	// newRequests are those that have no answer yet, all under one key.
 	newRequests      = "fleet.registration.new-requests"
 	secretsByRequest = "fleet.registration.secrets-by-request"
@@ -82,6 +84,12 @@ func addRequestIndexers(deps Deps) {
 			return nil, nil
 		}
 		return []string{newRequests}, nil
+	})
+	deps.Registrations.Cache().AddIndexer(keptByToken, func(r *fleet.ClusterRegistration) ([]string, error) {
+		if !isKept(r) || r.DeletionTimestamp != nil {
+			return nil, nil
+		}
+		return []string{keptKey(r, grantedReason(r) != reasonTokenUnknown)}, nil
 	})
 	deps.Registrations.Cache().AddIndexer(homelessRequests, func(r *fleet.ClusterRegistration) ([]string, error) {
 		if reason := grantedReason(r); reason != reasonNameTaken && reason != reasonWaitDeletion {

@@ -14,7 +14,7 @@ import (
 )
 
 func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
-	in := input{request: r, now: h.Clock.Now(), config: h.Config.Get(), namespaces: h.Names}
+	in := input{request: r, now: h.Clock.Now(), config: h.Config.Get(), namespaces: h.Names, provenance: h.Provenance.Current()}
 	var err error
 	if in.token, err = h.tokenOf(r); err != nil {
 		return in, err
@@ -32,6 +32,9 @@ func (h *handler) observe(r *fleet.ClusterRegistration) (input, error) {
 	}
 	if !r.Status.Granted {
 		if in.deniedTwin, err = h.deniedTwin(r); err != nil {
+			return in, err
+		}
+		if in.ungranted, err = h.countKept(r, in.token != nil); err != nil {
 			return in, err
 		}
 	}

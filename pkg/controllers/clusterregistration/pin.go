@@ -17,17 +17,22 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		return nil, &d
 	}
 	switch {
-	case pinned == nil && fromElsewhere(offered, cluster) && !replaces(in.request):
+	case replaces(in.request) && (pinned == nil || offered == nil || !offered.Same(*pinned)):
+		return boundPin(in.request), nil
+	case pinned == nil && fromElsewhere(offered, cluster):
 		d := refused(cluster, reasonIdentityConflict, "the hub imported cluster %s and found another cluster there than %s; the request is not from the agent that the hub put there; to bind the cluster to it all the same, %s, else %s",
 			cluster.Name, describe(offered), verb("approve --replace", in.request), verb("deny", in.request))
 		return nil, &d
-	case pinned == nil:
+	case pinned == nil && !inUse(cluster):
 		return boundPin(in.request), nil
-	case offered != nil && offered.Same(*pinned):
-		return nil, nil
-	case offered != nil && pinned.ClusterUID == "" && offered.Fingerprint == pinned.Fingerprint:
+	case pinned != nil && offered != nil && offered.Same(*pinned):
+		return nil, nil // whoever has another key cannot open what is sealed to this one
+	case pinned != nil && offered != nil && pinned.ClusterUID == "" && offered.Fingerprint == pinned.Fingerprint:
 		return boundPin(in.request), nil // it was pinned on use, by a heartbeat, which tells no UID
-	case provenByImport(in, cluster), replaces(in.request):
+	case pinned == nil || provenByImport(in, cluster):
+		if d := checkOrigin(in, cluster); d != nil {
+			return nil, d
+		}
 		return boundPin(in.request), nil
 	}
 	d := refused(cluster, reasonIdentityConflict,

@@ -3,6 +3,7 @@ package clusterregistrationtoken
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rancher/wrangler/v3/pkg/kv"
 	"github.com/sirupsen/logrus"
@@ -165,8 +166,22 @@ func (h *handler) report(in input, d decision) error {
 			}
 			s.SecretName = d.secretName
 			conditions.SetCondition(&s.Conditions, fleet.TokenConditionReady, status, d.ready.reason, d.ready.message, in.now)
+			reportProvenance(s, in.provenance, in.now)
 		})
 	return err
+}
+
+// reportProvenance says the same of every token, in the write that each needs anyway. Until something is known, what was
+// said before stands.
+func reportProvenance(s *fleet.ClusterRegistrationTokenStatus, p registration.Provenance, now time.Time) {
+	if !p.Known() {
+		return
+	}
+	status := metav1.ConditionFalse
+	if p.Enforced() {
+		status = metav1.ConditionTrue
+	}
+	conditions.SetCondition(&s.Conditions, fleet.TokenConditionProvenanceEnforced, status, p.Reason, p.Message, now)
 }
 
 // end takes away what was made for a token, and then the token, which takes its Secret with it. It is in that order so

@@ -9,6 +9,7 @@ import (
 	core "github.com/rancher/wrangler/v3/pkg/generated/controllers/core/v1"
 	rbac "github.com/rancher/wrangler/v3/pkg/generated/controllers/rbac/v1"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
+	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,7 @@ import (
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 const handlerName = "fleet-registration-token"
@@ -52,6 +54,14 @@ type Deps struct {
 	Names   names.Namespaces
 	// TTLRequired deletes tokens without an end.
 	TTLRequired bool
+	// Provenance is what the hub knows of whether requests name their own token.
+	Provenance provenance
+}
+
+// provenance is known at any time, and tells when it changes.
+type provenance interface {
+	Current() registration.Provenance
+	Subscribe(call func())
 }
 
 // set is the apply set of the account and its permissions.
@@ -87,6 +97,7 @@ func Register(ctx context.Context, deps Deps) {
 		deps.Accounts, deps.Secrets, deps.Roles, deps.RoleBindings)
 	kube.Watch(ctx, handlerName+"-filled", h.tokensOfFilled, kube.Debounced(deps.Tokens, 0), deps.Secrets)
 	deps.Config.Subscribe("registration tokens", h.onConfig)
+	deps.Provenance.Subscribe(h.onProvenance)
 }
 
 // partKeys are the objects that belong to a token, by namespace and name alone: the names are the token's own.
@@ -123,8 +134,17 @@ func (h *handler) tokensOfFilled(namespace, name string, obj runtime.Object) ([]
 	return h.tokensOf(namespace, name, obj)
 }
 
+// onProvenance has every token looked at: their status says whether the origin of requests is checked.
+func (h *handler) onProvenance() {
+	if err := h.lookAtAll(); err != nil {
+		logrus.Errorf("Telling whether the origin of requests is checked: %v", err) // the list is of a cache
+	}
+}
+
 // onConfig has every token looked at: the hub's address is in their Secrets.
-func (h *handler) onConfig(context.Context, config.Config) error {
+func (h *handler) onConfig(context.Context, config.Config) error { return h.lookAtAll() }
+
+func (h *handler) lookAtAll() error {
 	tokens, err := h.Tokens.Cache().List(metav1.NamespaceAll, labels.Everything())
 	if err != nil {
 		return fmt.Errorf("listing registration tokens: %w", err)
@@ -159,6 +179,7 @@ func (h *handler) observe(token *fleet.ClusterRegistrationToken) (input, error) 
 		serverURL:   cfg.APIServerURL,
 		serverCA:    cfg.APIServerCA,
 		tlsMode:     cfg.AgentTLSMode,
+		provenance:  h.Provenance.Current(),
 	}
 	account := accountName(token)
 	var err error

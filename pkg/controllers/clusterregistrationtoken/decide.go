@@ -39,6 +39,8 @@ type input struct {
 	serverCA  []byte
 	// tlsMode is what the configuration says of whom agents trust.
 	tlsMode string
+	// provenance is whether the origin of requests is known to be checked.
+	provenance registration.Provenance
 	// account, values and endless are nil where they do not exist: the import account, the Secret of the token's name,
 	// and the service-account-token Secret that a token without an end needs.
 	account         *corev1.ServiceAccount

@@ -85,7 +85,15 @@ type world struct {
 	// limit is the longest life that the API server grants, 0 for any.
 	limit time.Duration
 	fail  error
+	proof proof
 }
+
+// proof is what the hub is to know of the origin of requests.
+type proof struct{ registration.Provenance }
+
+func (p *proof) Current() registration.Provenance { return p.Provenance }
+
+func (p *proof) Subscribe(func()) {}
 
 func newWorld(t *testing.T, document string) *world {
 	t.Helper()
@@ -101,7 +109,7 @@ func newWorld(t *testing.T, document string) *world {
 	w.handler = &handler{
 		Deps: Deps{
 			Tokens: w.tokens, Accounts: w.accounts, Secrets: w.secrets,
-			Config: source, Clock: w.clock, Events: w.events, Names: hub,
+			Config: source, Clock: w.clock, Events: w.events, Names: hub, Provenance: &w.proof,
 		},
 		ctx:  t.Context(),
 		set:  w.set,

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rancher/wrangler/v3/pkg/genericcondition"
 	"github.com/rancher/wrangler/v3/pkg/relatedresource"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -372,6 +373,32 @@ func TestStatusOfOthersIsLeftAlone(t *testing.T) {
 	live := w.liveToken("t")
 	assert.EqualValues(t, 3, live.Status.Uses)
 	assert.NotNil(t, conditions.GetCondition(live.Status.Conditions, fleet.TokenConditionProvenanceEnforced))
+}
+
+// What the hub knows of the origin of requests is said in the same write as all else, and while nothing is known what was
+// said before stands.
+func TestATokenSaysWhetherTheOriginOfRequestsIsChecked(t *testing.T) {
+	w := newWorld(t, withURL)
+	w.tokens.Add(token("t", time.Hour))
+	said := func() *genericcondition.GenericCondition {
+		w.tokens.Sync()
+		w.accounts.Sync()
+		w.secrets.Sync()
+		w.writes()
+		require.NoError(t, w.pass("t"))
+		return conditions.GetCondition(w.liveToken("t").Status.Conditions, fleet.TokenConditionProvenanceEnforced)
+	}
+	assert.Nil(t, said())
+	w.proof.Provenance = registration.Provenance{Reason: registration.ProvenanceNotServed, Message: "update it"}
+	c := said()
+	require.NotNil(t, c)
+	assert.Equal(t, []string{"False", "NotServed", "update it"}, []string{string(c.Status), c.Reason, c.Message})
+	assert.Len(t, w.tokens.Writes(), 1)
+	w.proof.Provenance = registration.Provenance{Reason: registration.ProvenanceInForce}
+	assert.Equal(t, "True", string(said().Status))
+	w.proof.Provenance = registration.Provenance{}
+	assert.Equal(t, "True", string(said().Status))
+	assert.Empty(t, w.tokens.Writes(), "nothing is known, nothing is written")
 }
 
 // Whatever belongs to a token brings the token back, even when it is deleted or has lost its labels.

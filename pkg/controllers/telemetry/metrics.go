@@ -19,6 +19,7 @@ type Metrics struct {
 	attempts                                 *prometheus.CounterVec
 	bundleRefusals                           *prometheus.CounterVec
 	heartbeats, deploymentFailures           prometheus.Counter
+	provenance                               prometheus.Gauge
 	grantDuration, useDuration, joinDuration prometheus.Histogram
 	rolloutDuration, applyDuration           prometheus.Histogram
 	collectors                               []prometheus.Collector
@@ -49,10 +50,15 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	m.heartbeats = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "fleet_cluster_heartbeats_total", Help: "Renewals of the Leases of agents that this hub saw.",
 	})
+	m.provenance = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "fleet_registration_provenance_enforced",
+		Help: "1 while it is proved that the API server checks what registration requests say of their origin, else 0: condition ProvenanceEnforced of registration tokens.",
+	})
 	m.dropped = m.counters("fleet_events_dropped_total",
 		"Events that this hub left out: there were too many of one object or of all, or one about a decision could not be written.",
 		"type", []string{corev1.EventTypeNormal, corev1.EventTypeWarning})
 	m.register(m.heartbeats)
+	m.register(m.provenance)
 	m.addDelivery()
 	return m, m.err
 }
@@ -83,6 +89,15 @@ func (m *Metrics) ImportEnded(reason string) {
 		result = known(attemptFailures, reason)
 	}
 	m.attempts.WithLabelValues(result).Inc()
+}
+
+// ProvenanceEnforced says whether it is proved that the origin of requests is checked.
+func (m *Metrics) ProvenanceEnforced(enforced bool) {
+	value := 0.0
+	if enforced {
+		value = 1
+	}
+	m.provenance.Set(value)
 }
 
 // Close takes the figures out of the registry.

@@ -45,12 +45,12 @@ var results = []string{
 }
 
 // requestWaits are the reasons of Granted that end by themselves, or follow from an order.
-var requestWaits = []string{"WaitingForImportAccount", "WaitingForDeletion", "WaitingForNamespace", "Deleted"}
+var requestWaits = []string{"WaitingForImportAccount", "WaitingForDeletion", "WaitingForNamespace", "WaitingForProvenance", "Deleted"}
 
 // requestRefusals are the reasons of Granted that keep a request until somebody does something, but a denial.
 var requestRefusals = []string{
 	"InvalidRequest", "TokenUnknown", "RequesterMismatch", "TokenNotForThisCluster", "ClusterNameTaken", "ClusterRefused",
-	"IdentityRequired", "TokenUsedUp",
+	"IdentityRequired", "TokenUsedUp", "TooManyRequests",
 	reasonIdentityConflict, "IdentityDenied", "WaitingForApproval", reasonRevoked,
 	registration.ReasonAccountConflict, registration.ReasonCredentialConflict, registration.ReasonClusterGone,
 }
