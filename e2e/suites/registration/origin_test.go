@@ -169,8 +169,8 @@ func (w *world) worksUnchecked(t *testing.T) {
 	impostor := w.applicant(t, names.ImportToken(edge1), jwt, victim.cluster.Spec.ClientID)
 	withRequester(t, impostor, w.accountOf(t, names.ImportToken(edge1)))
 	impostor.ask(t)
-	t.Cleanup(func() { w.remove(t, stage.Registrations.Resource, stage.Workspace, impostor.request.Name) })
 	impostor.refused(t, "IdentityConflict")
+	w.remove(t, stage.Registrations.Resource, stage.Workspace, impostor.request.Name)
 	victim.isUntouched(t)
 }
 

@@ -15,40 +15,34 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
-// member makes somebody who has registered, with his credential. He has no agent.
-func (w *world) member(t *testing.T, name string) (agent *stage.Cluster, cluster *fleet.Cluster) {
+// agentOf is the hub as the agent of a cluster sees it, whose credential is another of the same account.
+func (w *world) agentOf(t *testing.T, name string) (agent *stage.Cluster, cluster *fleet.Cluster) {
 	t.Helper()
-	a := w.applicant(t, name, w.newToken(t, name, fleet.ClusterRegistrationTokenSpec{}), "client-"+name)
-	a.ask(t)
-	_, secret := a.credential(t)
-	token := string(secret.Data["token"])
-	agent, err := w.Hub.AsToken("agent", token)
+	_, workspace, _ := w.cluster(name)
+	requests := w.requests(t, workspace, name)
+	require.Len(t, requests, 1)
+	agent, err := w.Hub.AsAccount(t.Context(), stage.AgentsNamespace, names.Account(requests[0].Name, string(requests[0].UID)))
 	require.NoError(t, err)
-	cluster = a.cluster(t)
-	t.Cleanup(func() { w.remove(t, stage.Clusters.Resource, stage.Workspace, cluster.Name) })
-	beat(t, agent, cluster.Status.Namespace, token)
-	return agent, cluster
+	return agent, w.connected(t, workspace, name)
 }
 
 // Attacks 14 and 15: what RBAC lets an agent write of its Cluster and its Lease is more than it should.
 func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 	w := ofTheWorld(t)
-	w.leaveAsFound(t)
-	agent, cluster := w.member(t, "writer")
-	status := func(kind types.PatchType, patch string, dry []string) error {
+	agent, cluster := w.agentOf(t, edge1)
+	status := func(kind types.PatchType, patch string) error {
 		_, err := agent.Dynamic.Resource(stage.Clusters).Namespace(cluster.Namespace).
-			Patch(t.Context(), cluster.Name, kind, []byte(patch), metav1.PatchOptions{DryRun: dry}, "status")
+			Patch(t.Context(), cluster.Name, kind, []byte(patch), metav1.PatchOptions{DryRun: inVain}, "status")
 		return err
 	}
-	await(t, "the right to report", func(context.Context) (bool, string, error) {
-		return true, "", status(types.MergePatchType, `{}`, inVain)
-	})
 	const report = `{"lastSeen":"2026-03-01T00:00:00Z","namespace":"cattle-fleet-system","version":"v1","upgrade":{"reason":"Pending","message":"m"}}`
 	for what, patch := range map[string]string{
 		"conditions":           `{"status":{"conditions":[{"type":"Registered","status":"True"}]}}`,
@@ -58,13 +52,24 @@ func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 		"all but its report":   `{"status":null}`,
 		"the identity as well": `{"status":{"agent":` + report + `,"identity":{"keyFingerprint":"x"}}}`,
 	} {
-		err := status(types.MergePatchType, patch, inVain)
+		err := status(types.MergePatchType, patch)
 		require.True(t, deniedBy("fleet-agent-status", err), "%s: %v", what, err)
 	}
-	require.NoError(t, status(types.JSONPatchType, `[{"op":"add","path":"/status/agent","value":`+report+`}]`, nil))
-	require.NoError(t, status(types.MergePatchType, `{"status":{"agent":`+report+`}}`, nil))
+	require.NoError(t, status(types.JSONPatchType, `[{"op":"add","path":"/status/agent","value":`+report+`}]`))
+	require.NoError(t, status(types.MergePatchType, `{"status":{"agent":`+report+`}}`))
 
-	leases := agent.Kube.CoordinationV1().Leases(cluster.Status.Namespace)
+	renew := func(change func(*coordinationv1.Lease)) error {
+		leases := agent.Kube.CoordinationV1().Leases(cluster.Status.Namespace)
+		return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // with the agent itself
+			lease, err := leases.Get(t.Context(), names.HeartbeatLease, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			change(lease)
+			_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{DryRun: inVain})
+			return err
+		})
+	}
 	for what, change := range map[string]func(*coordinationv1.Lease){
 		"the label by which it is seen": func(l *coordinationv1.Lease) { delete(l.Labels, names.ManagedLabel) },
 		"a label":                       func(l *coordinationv1.Lease) { l.Labels["a"] = "b" },
@@ -78,18 +83,13 @@ func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 			l.Spec.RenewTime = &metav1.MicroTime{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 		},
 	} {
-		lease, err := leases.Get(t.Context(), names.HeartbeatLease, metav1.GetOptions{})
-		require.NoError(t, err)
-		change(lease)
-		_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{DryRun: inVain})
+		err := renew(change)
 		require.True(t, deniedBy("fleet-agent-lease", err), "%s: %v", what, err)
 	}
-	lease, err := leases.Get(t.Context(), names.HeartbeatLease, metav1.GetOptions{})
-	require.NoError(t, err)
-	now := metav1.NowMicro()
-	lease.Spec.RenewTime = &now
-	_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
-	require.NoError(t, err)
+	require.NoError(t, renew(func(l *coordinationv1.Lease) {
+		now, holder := metav1.NowMicro(), registration.Holder{Instance: strings.Repeat("x", 300), Digest: registration.Digest("t")}.String()
+		l.Spec.RenewTime, l.Spec.HolderIdentity = &now, &holder
+	}))
 }
 
 // Attack 17: whoever may write Secrets everywhere could have himself a token of any account made.
@@ -124,9 +124,8 @@ func TestTheHubMakesNoTokensOfOthersAccounts(t *testing.T) {
 // work of their own.
 func TestHeartbeatsAndRequestsAreServedApart(t *testing.T) {
 	w := ofTheWorld(t)
-	w.leaveAsFound(t)
-	agent, cluster := w.member(t, "beating")
-	asker := w.applicant(t, "asking", w.newToken(t, "asking", fleet.ClusterRegistrationTokenSpec{}), "client-asking")
+	agent, cluster := w.agentOf(t, edge1)
+	asker := w.applicant(t, edge2, w.tokenOf(t, edge2), "client-asking")
 	lease := "/apis/coordination.k8s.io/v1/namespaces/" + cluster.Status.Namespace + "/leases/" + names.HeartbeatLease
 	request := "/apis/fleet.cattle.io/v1alpha1/namespaces/" + stage.Workspace + "/clusterregistrations/request-none"
 	w.requireFlow(t, agent, lease, "fleet-heartbeats")
