@@ -12,7 +12,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
-// applicant asks for a registration by hand, in the common workspace.
+// applicant asks for a registration by hand.
 type applicant struct {
 	*stage.Applicant
 	hub       *stage.Cluster
@@ -42,7 +42,13 @@ func (b *bed) remove(t *testing.T, resource, namespace, name string) {
 // applicant plays an agent of the common workspace that has a registration token.
 func (w *world) applicant(t *testing.T, tokenName, jwt, clientID string) *applicant {
 	t.Helper()
-	a, err := w.NewApplicant(stage.Workspace, tokenName, jwt, clientID)
+	return w.applicantIn(t, stage.Workspace, tokenName, jwt, clientID)
+}
+
+// applicantIn plays one of any workspace.
+func (b *bed) applicantIn(t *testing.T, workspace, tokenName, jwt, clientID string) *applicant {
+	t.Helper()
+	a, err := b.NewApplicant(workspace, tokenName, jwt, clientID)
 	require.NoError(t, err)
 	return &applicant{Applicant: a, hub: a.Hub, workspace: a.Workspace, request: a.Request}
 }

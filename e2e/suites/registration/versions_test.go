@@ -30,8 +30,7 @@ func TestAnOlderKubernetesIsAGoodHub(t *testing.T) {
 	b.joinBothWays(t, y.edge, values)
 	// The older one checks what requests say as well, and the hub knows it.
 	b.awaitOrigin(t, versionsWorkspace, byAgent, corev1.ConditionTrue, registration.ProvenanceInForce)
-	a := (&world{bed: b}).applicant(t, names.ImportToken(byManager), values["token"].(string), "client")
-	a.workspace, a.request.Namespace = versionsWorkspace, versionsWorkspace
+	a := b.applicantIn(t, versionsWorkspace, names.ImportToken(byManager), values["token"].(string), "client")
 	a.turnedAway(t, "names token "+names.ImportToken(byManager))
 }
 

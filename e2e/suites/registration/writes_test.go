@@ -167,20 +167,16 @@ func TestAFloodOfOneTokenIsBoundedAndKeepsNobodyOut(t *testing.T) {
 	t.Cleanup(func() {
 		require.NoError(t, y.Configure(context.WithoutCancel(t.Context()), func(c map[string]any) { delete(registrationOf(c), "maxUngranted") }))
 	})
-	w := &world{bed: y.bed}
-	jwt := w.tokenIn(t, workspace, "flood", fleet.ClusterRegistrationTokenSpec{RequireApproval: true})
+	jwt := y.tokenIn(t, workspace, "flood", fleet.ClusterRegistrationTokenSpec{RequireApproval: true})
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
 		require.NoError(t, y.Hub.Dynamic.Resource(stage.Registrations).Namespace(workspace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 	})
 	for i := range flood {
-		a := w.applicant(t, "flood", jwt, fmt.Sprintf("client-%d", i))
-		a.workspace, a.request.Namespace = workspace, workspace
-		a.ask(t)
+		y.applicantIn(t, workspace, "flood", jwt, fmt.Sprintf("client-%d", i)).ask(t)
 	}
 	// Whoever has another token joins meanwhile.
-	other := w.applicant(t, "other", w.tokenIn(t, workspace, "other", fleet.ClusterRegistrationTokenSpec{}), "client-of-another")
-	other.workspace, other.request.Namespace = workspace, workspace
+	other := y.applicantIn(t, workspace, "other", y.tokenIn(t, workspace, "other", fleet.ClusterRegistrationTokenSpec{}), "client-of-another")
 	other.ask(t)
 	other.credential(t)
 	y.awaitBounded(t, workspace, flood, most)
@@ -200,12 +196,12 @@ func registrationOf(config map[string]any) map[string]any {
 }
 
 // tokenIn makes a registration token in any workspace, and removes it at the end of the test.
-func (w *world) tokenIn(t *testing.T, workspace, name string, spec fleet.ClusterRegistrationTokenSpec) (jwt string) {
+func (b *bed) tokenIn(t *testing.T, workspace, name string, spec fleet.ClusterRegistrationTokenSpec) (jwt string) {
 	t.Helper()
 	spec.TTL = &metav1.Duration{Duration: time.Hour}
-	values, err := w.NewToken(until(t, patience), workspace, name, spec)
+	values, err := b.NewToken(until(t, patience), workspace, name, spec)
 	require.NoError(t, err)
-	t.Cleanup(func() { w.remove(t, stage.Tokens.Resource, workspace, name) })
+	t.Cleanup(func() { b.remove(t, stage.Tokens.Resource, workspace, name) })
 	return values["token"].(string)
 }
 
