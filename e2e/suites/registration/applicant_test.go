@@ -66,3 +66,27 @@ func (a *applicant) refused(t *testing.T, reason string) *fleet.ClusterRegistrat
 	require.NoError(t, err)
 	return r
 }
+
+// awaitLeave waits until the authorizer knows of the applicant's rights.
+func (a *applicant) awaitLeave(t *testing.T) {
+	t.Helper()
+	require.NoError(t, a.AwaitLeave(until(t, patience)))
+}
+
+// credential waits for what the request was granted.
+func (a *applicant) credential(t *testing.T) {
+	t.Helper()
+	_, err := a.AwaitCredential(until(t, patience))
+	require.NoError(t, err)
+}
+
+// cluster is what the applicant's request was granted for.
+func (a *applicant) cluster(t *testing.T) *fleet.Cluster {
+	t.Helper()
+	r, err := a.AwaitGrant(until(t, patience))
+	require.NoError(t, err)
+	cluster, err := stage.Get[fleet.Cluster](t.Context(), theWorld.Hub, stage.Clusters, a.workspace, r.Status.ClusterName)
+	require.NoError(t, err)
+	require.NotNil(t, cluster)
+	return cluster
+}
