@@ -72,3 +72,15 @@ func TestANamespaceIsAClustersInItsRoundAlone(t *testing.T) {
 	assert.False(t, IsPlaceOf(ns("1 revoked"), c))
 	assert.False(t, IsPlaceOf(ns("2"), c))
 }
+
+func TestANamespaceIsOfTheClusterThatItsMarkNames(t *testing.T) {
+	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "edge", UID: "uid"}}
+	marked := func(uid string) *corev1.Namespace {
+		owner := names.OwnerRef{Kind: "Cluster", Namespace: "ws", Name: "edge", UID: uid}
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: names.ClusterNamespace("ws", "edge"), Annotations: map[string]string{names.OwnerAnnotation: owner.String()},
+		}}
+	}
+	assert.True(t, IsPlaceOf(marked("uid"), c))
+	assert.False(t, IsPlaceOf(marked("uid-of-an-earlier-one"), c), "it may hold that one's secrets")
+}
