@@ -81,7 +81,7 @@ func endless(record *fleet.CredentialRecord) string {
 	if record.Type != registration.TypeSecret || record.Expires != nil {
 		return ""
 	}
-	return "it has no end: the API server grants tokens of a few days only, and the hub cannot bring this agent back " +
+	return "it has no end: the API server grants less than 30 days, and the hub cannot bring this agent back " +
 		"(agentCredential.onShortLifetime: secret); spec.revoked ends it"
 }
 
