@@ -21,6 +21,8 @@ type Binaries struct {
 	Etcd string
 	// Kube is one binary for all Kubernetes components; the first argument picks one.
 	Kube string
+	// NodeInit is the first process of a node, and PauseImage the archive of the image that each needs: only with nodes.
+	NodeInit, PauseImage string
 }
 
 // Build makes the binaries of one Kubernetes line in .lab/bin, unless those that are there were made from the same
@@ -80,7 +82,9 @@ const (
 
 // module is one Go module that becomes one binary.
 type module struct {
-	dir        string
+	dir string
+	// pkg is the folder of the main package below dir; dir itself if empty.
+	pkg        string
 	target     string
 	kubernetes bool
 }
@@ -112,6 +116,10 @@ func (m module) ensure(ctx context.Context, out io.Writer) error {
 	if err := os.Rename(fresh, m.target); err != nil {
 		return fmt.Errorf("install %s: %w", m.target, err)
 	}
+	return m.record(digest)
+}
+
+func (m module) record(digest string) error {
 	if err := os.WriteFile(m.target+recordSuffix, []byte(digest), 0o644); err != nil {
 		return fmt.Errorf("record what %s was built from: %w", m.target, err)
 	}
@@ -129,12 +137,19 @@ func (m module) isBuiltFrom(digest string) bool {
 // digest stands for everything that decides about the binary: the pinned modules and our few lines.
 func (m module) digest() (string, error) {
 	sum := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum", "main.go"} {
-		content, err := os.ReadFile(filepath.Join(m.dir, name))
+	sources, err := filepath.Glob(filepath.Join(m.dir, m.pkg, "*.go"))
+	if err != nil {
+		return "", fmt.Errorf("module of %s: %w", filepath.Base(m.target), err)
+	}
+	for _, path := range append([]string{filepath.Join(m.dir, "go.mod"), filepath.Join(m.dir, "go.sum")}, sources...) {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		content, err := os.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("module of %s: %w", filepath.Base(m.target), err)
 		}
-		fmt.Fprintf(sum, "%s %d\n", name, len(content))
+		fmt.Fprintf(sum, "%s %d\n", filepath.Base(path), len(content))
 		sum.Write(content)
 	}
 	return fmt.Sprintf("%x\n", sum.Sum(nil)), nil

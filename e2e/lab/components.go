@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rancher/fleet/e2e/proc"
@@ -17,15 +18,29 @@ const (
 	etcd              = "etcd"
 	apiServer         = "kube-apiserver"
 	controllerManager = "kube-controller-manager"
+	scheduler         = "kube-scheduler"
 	podRunner         = "pods"
+	kubelet           = "kubelet" // in a node, by no process of ours
 )
 
-// endOrder: an API server without etcd hangs on SIGTERM, a controller manager without API server logs errors.
-var endOrder = []string{podRunner, controllerManager, apiServer, etcd}
+// endOrder: Pods end while there is an API server, an API server without etcd hangs on SIGTERM, a controller manager
+// without API server logs errors.
+func (s state) endOrder() []string {
+	var order []string
+	for number := range s.Nodes {
+		order = append(order, nodeName(number+1))
+	}
+	return append(order, podRunner, scheduler, controllerManager, apiServer, etcd)
+}
 
 func (c *ControlPlane) startAll(ctx context.Context, manager bool) error {
 	if err := c.startEtcd(ctx); err != nil {
 		return err
+	}
+	if c.state.Nodes > 0 {
+		if err := c.slot.makeNetwork(ctx, c.state.Nodes); err != nil {
+			return fmt.Errorf("control plane %s: %w", c.Name, err)
+		}
 	}
 	if err := c.startAPIServer(ctx); err != nil {
 		return err
@@ -36,7 +51,10 @@ func (c *ControlPlane) startAll(ctx context.Context, manager bool) error {
 	if err := c.startControllerManager(ctx); err != nil {
 		return err
 	}
-	return c.startPodRunner(ctx)
+	if err := c.startPodRunner(ctx); err != nil {
+		return err
+	}
+	return c.startNodes(ctx)
 }
 
 func (c *ControlPlane) startEtcd(ctx context.Context) error {
@@ -68,9 +86,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 	args := []string{
 		apiServer,
 		"--etcd-servers=http://" + address(c.slot.port(portEtcd)),
-		"--bind-address=127.0.0.1",
 		"--advertise-address=127.0.0.1",
-		"--secure-port=" + strconv.Itoa(c.slot.port(portAPIServer)),
 		// A loopback address is refused in an EndpointSlice; without this the server complains all the time.
 		"--endpoint-reconciler-type=none",
 		"--service-cluster-ip-range=" + c.slot.serviceRange(),
@@ -87,6 +103,7 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 		"--max-requests-inflight=1200",
 		"--max-mutating-requests-inflight=600",
 	}
+	args = append(args, c.listenArgs()...)
 	if c.state.Audit {
 		args = append(args, "--audit-log-path="+c.path(fileAuditLog), "--audit-policy-file="+c.path(fileAuditPolicy),
 			"--audit-log-maxsize=100000") // megabytes; one file, the counts are of the whole run
@@ -96,6 +113,21 @@ func (c *ControlPlane) startAPIServer(ctx context.Context) error {
 		return err
 	}
 	return c.await(ctx, apiServer, "answers /readyz and has the default namespace", c.serverReady())
+}
+
+// listenArgs say where the API server listens and, with nodes, how it speaks to kubelets.
+func (c *ControlPlane) listenArgs() []string {
+	if c.state.Nodes == 0 {
+		return []string{"--bind-address=127.0.0.1", "--secure-port=" + strconv.Itoa(c.slot.port(portAPIServer))}
+	}
+	return []string{
+		"--bind-address=" + c.slot.serviceAddress(),
+		"--secure-port=" + strconv.Itoa(kubernetesServicePort),
+		"--enable-admission-plugins=NodeRestriction",
+		"--kubelet-client-certificate=" + c.path(fileKubeletClient+pairCert),
+		"--kubelet-client-key=" + c.path(fileKubeletClient+pairKey),
+		"--kubelet-preferred-address-types=InternalIP", // their names do not resolve
+	}
 }
 
 func (c *ControlPlane) startControllerManager(ctx context.Context) error {
@@ -116,11 +148,33 @@ func (c *ControlPlane) startControllerManager(ctx context.Context) error {
 		"--kube-api-qps=200",
 		"--kube-api-burst=400",
 	}
+	if c.state.Nodes > 0 {
+		args = append(args, "--node-monitor-grace-period="+nodeGrace, "--node-monitor-period="+nodeMonitor)
+	}
 	spec := proc.Spec{Name: controllerManager, Path: c.state.Binaries.Kube, Args: append(args, c.state.ControllerManagerArgs...)}
 	if err := c.start(ctx, spec); err != nil {
 		return err
 	}
 	return c.await(ctx, controllerManager, "is healthy and has made the default service account", c.managerReady())
+}
+
+func (c *ControlPlane) startScheduler(ctx context.Context) error {
+	spec := proc.Spec{Name: scheduler, Path: c.state.Binaries.Kube, Args: []string{
+		scheduler,
+		"--kubeconfig=" + c.path(fileInternal),
+		"--bind-address=127.0.0.1",
+		"--secure-port=" + strconv.Itoa(c.slot.port(portScheduler)),
+		"--cert-dir=" + c.path(folderCerts),
+		"--tls-cert-file=" + c.path(fileServing+pairCert),
+		"--tls-private-key-file=" + c.path(fileServing+pairKey),
+		"--leader-elect=false",
+		"--kube-api-qps=200",
+		"--kube-api-burst=400",
+	}}
+	if err := c.start(ctx, spec); err != nil {
+		return err
+	}
+	return c.await(ctx, scheduler, "is healthy", c.healthz(portScheduler))
 }
 
 // startPodRunner starts what looks after Pods, if there is such a program.
@@ -132,7 +186,7 @@ func (c *ControlPlane) startPodRunner(ctx context.Context) error {
 	if err := c.start(ctx, spec); err != nil {
 		return err
 	}
-	return c.await(ctx, podRunner, "has made a Node that is Ready", c.nodeReady())
+	return c.await(ctx, podRunner, "has made a Node that is Ready", c.nodeReady(""))
 }
 
 // start runs a component and records it before anything can go wrong with it.
@@ -162,8 +216,8 @@ func (c *ControlPlane) end(ctx context.Context, component string) error {
 	} else {
 		err = c.state.Processes[component].End(ctx, c.Dir, graceOf(component))
 	}
-	if errors.Is(err, proc.ErrKilled) && component == apiServer {
-		err = nil
+	if errors.Is(err, proc.ErrKilled) && (component == apiServer || strings.HasPrefix(component, nodePrefix)) {
+		err = nil // an API server keeps no state, and a node takes all that is in it with it
 	}
 	if err != nil {
 		return fmt.Errorf("control plane %s: %w", c.Name, err)
@@ -182,17 +236,17 @@ func graceOf(component string) time.Duration {
 	case podRunner:
 		return 45 * time.Second // it ends its Pods' processes before
 	default:
-		return 15 * time.Second
+		return 15 * time.Second // also for a node, which takes 8 seconds for its kubelet and its Pods at most
 	}
 }
 
 // endProcesses ends what is left of a control plane by its record alone.
 func endProcesses(ctx context.Context, dir string, s state) error {
 	var problems []error
-	for _, component := range endOrder {
+	for _, component := range s.endOrder() {
 		if err := s.Processes[component].End(ctx, dir, graceOf(component)); err != nil {
 			problems = append(problems, fmt.Errorf("%s of %s: %w", component, s.Name, err))
 		}
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, clearNodes(ctx, s, nil))...)
 }

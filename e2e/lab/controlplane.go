@@ -20,7 +20,7 @@ import (
 	"github.com/rancher/fleet/e2e/proc"
 )
 
-// ControlPlane is one running cluster without nodes. Its methods may be called from several goroutines.
+// ControlPlane is one running cluster, with nodes only if they were asked for. Its methods may be called from several goroutines.
 type ControlPlane struct {
 	Name string
 	// Dir holds everything that the control plane writes.
@@ -46,6 +46,11 @@ func Up(ctx context.Context, options Options) (*ControlPlane, error) {
 	binaries, err := Build(ctx, options.Root, options.Version, options.Out)
 	if err != nil {
 		return nil, err
+	}
+	if options.Nodes > 0 {
+		if err := buildNodeParts(ctx, options.Root, options.Out, &binaries); err != nil {
+			return nil, err
+		}
 	}
 	dir := filepath.Join(options.StateDir, options.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -79,7 +84,7 @@ func prepare(ctx context.Context, dir string, options Options, binaries Binaries
 	switch {
 	case err == nil && old.Version != options.Version:
 		return nil, false, fmt.Errorf("%s exists with Kubernetes %s, not %s: take it down first (scripts/lab down %s)", old.Name, old.Version, options.Version, old.Name)
-	case err == nil && len(old.running(dir)) == old.components() && len(old.Pods) >= len(options.Pods):
+	case err == nil && len(old.running(dir)) == old.components() && len(old.Pods) >= len(options.Pods) && old.Nodes >= options.Nodes:
 		c, err := Open(dir)
 		return c, true, err
 	case err == nil:
@@ -95,13 +100,13 @@ func prepare(ctx context.Context, dir string, options Options, binaries Binaries
 		return nil, false, err
 	}
 	c = &ControlPlane{
-		Name: options.Name, Dir: dir, URL: "https://" + address(s.port(portAPIServer)),
+		Name: options.Name, Dir: dir, URL: s.url(options.Nodes),
 		slot: s, processes: map[string]*proc.Process{},
 		state: state{
 			Name: options.Name, Version: options.Version, Slot: s.number, Detached: options.Detached, Audit: options.Audit,
 			StartedBy: options.StartedBy, Created: time.Now().UTC(), Binaries: binaries, Processes: map[string]proc.Identity{},
 			APIServerArgs: options.APIServerArgs, ControllerManagerArgs: options.ControllerManagerArgs,
-			Pods: options.Pods,
+			Pods: options.Pods, Nodes: options.Nodes,
 		},
 	}
 	c.state.URL = c.URL
@@ -119,6 +124,12 @@ func (c *ControlPlane) prepareFolder() error {
 	}
 	if err := c.setLogsAside(); err != nil {
 		return err
+	}
+	if c.state.Nodes > 0 {
+		// The slot, and the address in the certificate with it, may be another than before.
+		if err := os.Remove(c.path(fileServing + pairCert)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("certificate of %s: %w", c.Name, err)
+		}
 	}
 	return c.writeSecrets()
 }
@@ -194,6 +205,12 @@ func (c *ControlPlane) ServiceAccountKubeconfig(ctx context.Context, namespace, 
 
 // ClientCertKubeconfig makes a kubeconfig with a client certificate. It does not pass a shim that terminates TLS.
 func (c *ControlPlane) ClientCertKubeconfig(user string, life time.Duration, groups ...string) (Kubeconfig, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clientCertKubeconfig(user, life, groups...)
+}
+
+func (c *ControlPlane) clientCertKubeconfig(user string, life time.Duration, groups ...string) (Kubeconfig, error) {
 	pair, err := c.readPair(fileClientCA)
 	if err != nil {
 		return Kubeconfig{}, err
@@ -206,7 +223,7 @@ func (c *ControlPlane) ClientCertKubeconfig(user string, life time.Duration, gro
 	if err != nil {
 		return Kubeconfig{}, err
 	}
-	return Kubeconfig{Name: user, Server: c.URL, CA: c.CA(), ClientCert: client.Cert, ClientKey: client.Key}, nil
+	return Kubeconfig{Name: user, Server: c.URL, CA: slices.Clone(c.ca), ClientCert: client.Cert, ClientKey: client.Key}, nil
 }
 
 // AuditLog is the path of the audit log, for control planes with Options.Audit.
@@ -220,7 +237,7 @@ func (c *ControlPlane) Requests() (count.Counts, error) {
 	return count.ReadAuditLog(c.AuditLog())
 }
 
-// Log is the path of a component's log: etcd, kube-apiserver or kube-controller-manager.
+// Log is the path of a component's log: etcd, kube-apiserver, kube-controller-manager, kube-scheduler or a node.
 func (c *ControlPlane) Log(component string) string {
 	return filepath.Join(c.Dir, folderLogs, component+".log")
 }

@@ -7,14 +7,15 @@ import (
 	"os"
 )
 
-// Stop ends the control plane: controller manager, API server, etcd last. Its folder stays and can be taken up again.
+// Stop ends the control plane: nodes, controller manager, API server, etcd last. Its folder stays and can be taken up again.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var problems []error
-	for _, component := range endOrder {
+	for _, component := range c.state.endOrder() {
 		problems = append(problems, c.end(ctx, component))
 	}
+	problems = append(problems, clearNodes(ctx, c.state, c.slot))
 	c.slot.release()
 	return errors.Join(problems...)
 }
@@ -102,8 +103,10 @@ func (c *ControlPlane) renew(ctx context.Context, files ...string) error {
 	if err := c.startAPIServer(ctx); err != nil {
 		return err
 	}
-	if !managed {
-		return nil
+	if managed {
+		if err := c.startControllerManager(ctx); err != nil {
+			return err
+		}
 	}
-	return c.startControllerManager(ctx)
+	return c.renewNodes(ctx)
 }

@@ -31,6 +31,10 @@ type Options struct {
 	// with two arguments more, the control plane's folder and the administrator's kubeconfig, and ended first. The control
 	// plane is up when a Node is Ready.
 	Pods []string
+	// Nodes is how many real nodes the control plane gets: containerd and a kubelet each, and a scheduler for all. It needs
+	// root and what CheckNodes looks for. The API server is then not on the loopback address but on one of a bridge, the same
+	// one that its Pods know, and Pods of all other control planes with nodes reach it there.
+	Nodes int
 	// Detached processes live on when this process ends; scripts/lab wants that. Others die with it.
 	Detached bool
 	// StartedBy says for people, and for those who clear up, whose the control plane is; ByLab if empty.
@@ -92,7 +96,23 @@ func (o Options) complete() (Options, error) {
 		return o, fmt.Errorf("state directory: %w", err)
 	}
 	o.StateDir = dir
-	return o, nil
+	return o, o.checkNodes()
+}
+
+// checkNodes refuses nodes where they cannot be.
+func (o Options) checkNodes() error {
+	switch {
+	case o.Nodes == 0:
+		return nil
+	case o.Nodes < 0 || o.Nodes > MaxNodes:
+		return fmt.Errorf("%s: %d nodes: there can be 1 to %d", o.Name, o.Nodes, MaxNodes)
+	case len(o.Pods) > 0:
+		return fmt.Errorf("%s: nodes and a stand-in for a node: only one of them can look after the Pods", o.Name)
+	}
+	if err := CheckNodes(); err != nil {
+		return fmt.Errorf("%s: no nodes on this machine: %w", o.Name, err)
+	}
+	return checkPlace(o.StateDir)
 }
 
 // These lie beside the control planes' folders.

@@ -18,15 +18,18 @@ const progressEvery = 20 * time.Second
 // compile runs go build and prints a line now and then: on a cold cache it takes minutes.
 func (m module) compile(ctx context.Context, out io.Writer, target, ldflags string) error {
 	name := filepath.Base(m.target)
-	if m.kubernetes {
+	switch {
+	case m.kubernetes:
 		fmt.Fprintf(out, "lab: building %s from its Go modules; the first build takes 8 to 14 minutes on 2 cores\n", name)
-	} else {
+	case m.pkg != "":
+		fmt.Fprintf(out, "lab: building %s\n", name)
+	default:
 		fmt.Fprintf(out, "lab: building %s from its Go modules; the first build takes about a minute\n", name)
 	}
 	start := time.Now()
 	total := m.countPackages(ctx)
 
-	cmd := m.command(ctx, "build", "-v", "-buildvcs=false", "-ldflags", ldflags, "-o", target, ".")
+	cmd := m.command(ctx, "build", "-v", "-buildvcs=false", "-ldflags", ldflags, "-o", target, "./"+m.pkg)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		return fmt.Errorf("build %s: %w", name, err)
@@ -52,7 +55,7 @@ func (m module) compile(ctx context.Context, out io.Writer, target, ldflags stri
 
 // countPackages says how many packages the binary consists of; 0 when that cannot be told.
 func (m module) countPackages(ctx context.Context) int {
-	output, err := m.command(ctx, "list", "-deps", ".").Output()
+	output, err := m.command(ctx, "list", "-deps", "./"+m.pkg).Output()
 	if err != nil {
 		return 0
 	}

@@ -64,14 +64,21 @@ func (c *ControlPlane) serverReady() check {
 	}
 }
 
-func (c *ControlPlane) managerReady() check {
+// healthz asks a component that listens on a port of this slot.
+func (c *ControlPlane) healthz(port int) check {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(c.ca)
 	web := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true,
 	}}
+	url := "https://" + address(c.slot.port(port)) + "/healthz"
+	return func(ctx context.Context) error { return getOK(ctx, web, url) }
+}
+
+func (c *ControlPlane) managerReady() check {
+	healthy := c.healthz(portControllerManager)
 	return func(ctx context.Context) error {
-		if err := getOK(ctx, web, "https://"+address(c.slot.port(portControllerManager))+"/healthz"); err != nil {
+		if err := healthy(ctx); err != nil {
 			return err
 		}
 		client, err := c.client()
@@ -83,8 +90,8 @@ func (c *ControlPlane) managerReady() check {
 	}
 }
 
-// nodeReady wants a Node that says so since now: one of an earlier start may be there still.
-func (c *ControlPlane) nodeReady() check {
+// nodeReady wants a Node, of this name unless it is empty, that says so since now: one of an earlier start may be there still.
+func (c *ControlPlane) nodeReady(name string) check {
 	since := time.Now().Truncate(time.Second)
 	return func(ctx context.Context) error {
 		client, err := c.client()
@@ -96,13 +103,16 @@ func (c *ControlPlane) nodeReady() check {
 			return err
 		}
 		for _, node := range nodes.Items {
+			if name != "" && node.Name != name {
+				continue
+			}
 			for _, condition := range node.Status.Conditions {
 				if condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue && !condition.LastHeartbeatTime.Time.Before(since) {
 					return nil
 				}
 			}
 		}
-		return fmt.Errorf("%d Nodes, none of them Ready since then", len(nodes.Items))
+		return fmt.Errorf("of %d Nodes none that is wanted is Ready since then", len(nodes.Items))
 	}
 }
 

@@ -20,6 +20,7 @@ const (
 	fileServingCA         = "certs/ca"
 	fileServing           = "certs/serving"
 	fileClientCA          = "certs/client-ca"
+	fileKubeletClient     = "certs/kubelet-client"
 	fileServiceAccountKey = "certs/service-account"
 	fileAuditLog          = "audit.jsonl"
 	fileAuditPolicy       = "audit-policy.yaml"
@@ -50,7 +51,8 @@ func (c *ControlPlane) writeSecrets() error {
 		}
 	}
 	// Two authorities: a new one for serving leaves client certificates valid.
-	if _, err := c.ensureAuthority(fileClientCA, "client-ca"); err != nil {
+	clients, err := c.ensureAuthority(fileClientCA, "client-ca")
+	if err != nil {
 		return err
 	}
 	serving, err := c.ensureAuthority(fileServingCA, "ca")
@@ -58,7 +60,13 @@ func (c *ControlPlane) writeSecrets() error {
 		return err
 	}
 	err = c.ensurePair(fileServing, pairCert, func() (certs.Pair, error) {
-		return serving.Server("kube-apiserver", certLife, "127.0.0.1", "localhost", "kubernetes.default.svc")
+		return serving.Server("kube-apiserver", certLife, c.servingNames()...)
+	})
+	if err != nil {
+		return err
+	}
+	err = c.ensurePair(fileKubeletClient, pairCert, func() (certs.Pair, error) {
+		return clients.Client("kube-apiserver-kubelet-client", certLife, "system:masters")
 	})
 	if err != nil {
 		return err
@@ -76,6 +84,15 @@ func (c *ControlPlane) writeSecrets() error {
 		}
 	}
 	return c.writeKubeconfigs()
+}
+
+// servingNames are what the API server, and the components on the loopback address, are called.
+func (c *ControlPlane) servingNames() []string {
+	names := []string{"127.0.0.1", "localhost", "kubernetes.default.svc"}
+	if c.state.Nodes > 0 {
+		names = append(names, c.slot.serviceAddress())
+	}
+	return names
 }
 
 func (c *ControlPlane) ensureAuthority(file, role string) (*certs.Authority, error) {

@@ -23,6 +23,8 @@ const (
 	portEtcd
 	portEtcdPeer
 	portControllerManager
+	portScheduler
+	portKubelet // of the nodes' own addresses
 	portsInUse
 )
 
@@ -49,6 +51,21 @@ func takeSlot(preferred int) (*slot, error) {
 }
 
 func trySlot(number int) (*slot, error) {
+	s, err := lockSlot(number)
+	if err != nil {
+		return nil, err
+	}
+	for i := range portsInUse {
+		if err := portIsFree(s.port(i)); err != nil {
+			s.release()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// lockSlot takes a slot whatever its ports are used for; syscall.EADDRINUSE says that another has it.
+func lockSlot(number int) (*slot, error) {
 	name := "@fleet-lab-slot-" + strconv.Itoa(number)
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: name, Net: "unix"})
 	if err != nil {
@@ -59,14 +76,7 @@ func trySlot(number int) (*slot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("slot %d: %w", number, err)
 	}
-	s := &slot{number: number, lock: lock}
-	for i := range portsInUse {
-		if err := portIsFree(s.port(i)); err != nil {
-			s.release()
-			return nil, err
-		}
-	}
-	return s, nil
+	return &slot{number: number, lock: lock}, nil
 }
 
 func portIsFree(port int) error {
@@ -84,6 +94,14 @@ func (s *slot) port(i int) int { return firstPort + s.number*portsPerSlot + i }
 
 // serviceRange differs between the control planes of a machine, so that routes to services can live side by side.
 func (s *slot) serviceRange() string { return fmt.Sprintf("10.%d.0.0/16", 128+s.number) }
+
+// url is the API server's address: with nodes the one that Pods have, too.
+func (s *slot) url(nodes int) string {
+	if nodes == 0 {
+		return "https://" + address(s.port(portAPIServer))
+	}
+	return "https://" + net.JoinHostPort(s.serviceAddress(), strconv.Itoa(kubernetesServicePort))
+}
 
 func (s *slot) release() {
 	if s.lock != nil {

@@ -15,27 +15,34 @@ import (
 
 // state is what a later process must know of a control plane: the file lab.json in its folder.
 type state struct {
-	Name                  string                   `json:"name"`
-	Version               string                   `json:"version"`
-	URL                   string                   `json:"url"`
-	Slot                  int                      `json:"slot"`
-	Detached              bool                     `json:"detached"`
-	StartedBy             string                   `json:"startedBy,omitempty"`
-	Audit                 bool                     `json:"audit,omitempty"`
-	Created               time.Time                `json:"created"`
-	Binaries              Binaries                 `json:"binaries"`
-	APIServerArgs         []string                 `json:"apiServerArgs,omitempty"`
-	ControllerManagerArgs []string                 `json:"controllerManagerArgs,omitempty"`
-	Pods                  []string                 `json:"pods,omitempty"`
-	Processes             map[string]proc.Identity `json:"processes"`
+	Name                  string    `json:"name"`
+	Version               string    `json:"version"`
+	URL                   string    `json:"url"`
+	Slot                  int       `json:"slot"`
+	Detached              bool      `json:"detached"`
+	StartedBy             string    `json:"startedBy,omitempty"`
+	Audit                 bool      `json:"audit,omitempty"`
+	Created               time.Time `json:"created"`
+	Binaries              Binaries  `json:"binaries"`
+	APIServerArgs         []string  `json:"apiServerArgs,omitempty"`
+	ControllerManagerArgs []string  `json:"controllerManagerArgs,omitempty"`
+	Pods                  []string  `json:"pods,omitempty"`
+	Nodes                 int       `json:"nodes,omitempty"`
+	// Cgroups are the directories that each node has made for itself.
+	Cgroups   map[string][]string      `json:"cgroups,omitempty"`
+	Processes map[string]proc.Identity `json:"processes"`
 }
 
 // components is how many processes a whole control plane has.
 func (s state) components() int {
-	if len(s.Pods) == 0 {
-		return len(endOrder) - 1
+	components := 3
+	if len(s.Pods) > 0 {
+		components++
 	}
-	return len(endOrder)
+	if s.Nodes > 0 {
+		components += 1 + s.Nodes
+	}
+	return components
 }
 
 const stateFile = "lab.json"

@@ -27,6 +27,9 @@ func WithAPIServerArgs(args ...string) Option {
 	return func(o *Options) { o.APIServerArgs = append(o.APIServerArgs, args...) }
 }
 
+// WithNodes gives the control plane real nodes. The test calls NeedNodes before.
+func WithNodes(count int) Option { return func(o *Options) { o.Nodes = count } }
+
 // WithoutControllerManager leaves the controller manager out until StartControllerManager.
 func WithoutControllerManager() Option {
 	return func(o *Options) { o.WithoutControllerManager = true }

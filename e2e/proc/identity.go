@@ -34,6 +34,21 @@ func (id Identity) Running(mark string) bool {
 	return err == nil && bytes.Contains(command, []byte(mark))
 }
 
+// Signal sends a signal to the process. One that has ended, or is not the recorded one any more, is an error.
+func (id Identity) Signal(mark string, sig unix.Signal) error {
+	fd, err := unix.PidfdOpen(id.PID, 0)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if err != nil || !id.Running(mark) {
+		return fmt.Errorf("process %d does not run", id.PID)
+	}
+	if err := unix.PidfdSendSignal(fd, sig, nil, 0); err != nil {
+		return fmt.Errorf("%s to process %d: %w", unix.SignalName(sig), id.PID, err)
+	}
+	return nil
+}
+
 // End asks the process to end and kills it after the grace; it waits until the process is gone. A process that is not the
 // recorded one any more is left alone.
 func (id Identity) End(ctx context.Context, mark string, grace time.Duration) error {

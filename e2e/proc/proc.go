@@ -34,6 +34,9 @@ type Spec struct {
 	Detached bool
 	// Files are handed to the child, as descriptors 3 and up.
 	Files []*os.File
+	// Namespaces are the kinds of Linux namespaces (syscall.CLONE_NEW…) that the child gets of its own. With a process
+	// namespace it is process 1 there: what it starts ends with it, at the latest.
+	Namespaces uintptr
 }
 
 // ErrKilled is in the error of a Stop that had to kill.
@@ -70,7 +73,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	cmd.ExtraFiles = spec.Files
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C is for us; we end our children in order
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: spec.Namespaces} // a Ctrl-C is for us; we end our children in order
 	if !spec.Detached {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}

@@ -20,7 +20,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-var some = release{Version: "v1.2.3", Revision: "abc", Created: time.Unix(1700000000, 0).UTC()}
+var some = release{
+	Version: "v1.2.3", Revision: "abc", Created: time.Unix(1700000000, 0).UTC(),
+	Names: []string{"rancher/fleet", "rancher/fleet-agent"}, Program: "fleet", Links: []string{"fleetagent", "fleetcontroller"},
+}
 
 // must fails the test over an error.
 func must[T any](t *testing.T, got T, err error) T {
@@ -91,6 +94,34 @@ func TestAnArchiveHasTheBinaryForBothRoles(t *testing.T) {
 		if len(files) != 9 {
 			t.Errorf("there is more in it than needed: %v", files)
 		}
+	}
+}
+
+func TestAnArchiveOfAnotherProgramHasItAlone(t *testing.T) {
+	out, binary := t.TempDir(), filepath.Join(t.TempDir(), "pause")
+	if err := os.WriteFile(binary, []byte("waits"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := release{Version: "1", Names: []string{"fleet-lab/pause"}, Program: "pause", ArchiveOnly: true}
+	if err := run(other, out, []string{"linux/amd64=" + binary}); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadDir(out)
+	if len(must(t, written, err)) != 1 {
+		t.Fatalf("%v", written)
+	}
+	tag, err := name.NewTag("fleet-lab/pause:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(filepath.Join(out, written[0].Name()), &tag)
+	config, err := must(t, image, err).ConfigFile()
+	if !slices.Equal(must(t, config, err).Config.Entrypoint, []string{"pause"}) {
+		t.Errorf("%v", config.Config.Entrypoint)
+	}
+	files := filesOf(t, image)
+	if _, is := files["usr/bin/fleetagent"]; is || files["usr/bin/pause"] != "waits" {
+		t.Errorf("%v", files)
 	}
 }
 

@@ -3,6 +3,8 @@
 // give the same bytes.
 //
 //	image -version v1.2.3 -created 1700000000 -out dist linux/amd64=dist/fleet-linux-amd64 linux/arm64=…
+//
+// With -archive-only, -names, -program and -links it makes the archive of any other static binary, as the lab's nodes need.
 package main
 
 import (
@@ -22,11 +24,27 @@ func main() {
 	revision := flag.String("revision", "", "the commit, for the labels")
 	created := flag.Int64("created", 0, "when the images were made, in seconds since 1970")
 	out := flag.String("out", "dist", "the folder to write to")
+	names := flag.String("names", "rancher/fleet,rancher/fleet-agent", "the names of the image, without the tag: by default one for each role, as the charts want them")
+	program := flag.String("program", "fleet", "what the binary is called in the image")
+	links := flag.String("links", "fleetagent,fleetcontroller", "other names of the binary in the image")
+	archiveOnly := flag.Bool("archive-only", false, "write no OCI layout")
 	flag.Parse()
-	if err := run(release{Version: *version, Revision: *revision, Created: time.Unix(*created, 0).UTC()}, *out, flag.Args()); err != nil {
+	r := release{
+		Version: *version, Revision: *revision, Created: time.Unix(*created, 0).UTC(),
+		Names: strings.Split(*names, ","), Program: *program, Links: list(*links), ArchiveOnly: *archiveOnly,
+	}
+	if err := run(r, *out, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "image:", err)
 		os.Exit(1)
 	}
+}
+
+// list is what commas separate; nothing in an empty string.
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, ",")
 }
 
 func run(r release, out string, args []string) error {
@@ -39,14 +57,17 @@ func run(r release, out string, args []string) error {
 		if err != nil {
 			return err
 		}
-		path := filepath.Join(out, fmt.Sprintf("fleet-%s-%s-image.tar", r.Version, strings.ReplaceAll(one.platform.String(), "/", "-")))
+		path := filepath.Join(out, fmt.Sprintf("%s-%s-%s-image.tar", r.Program, r.Version, strings.ReplaceAll(one.platform.String(), "/", "-")))
 		if err := writeArchive(path, r, one.image); err != nil {
 			return err
 		}
 		fmt.Println(path)
 		all = append(all, one)
 	}
-	path := filepath.Join(out, fmt.Sprintf("fleet-%s-oci.tar", r.Version))
+	if r.ArchiveOnly {
+		return nil
+	}
+	path := filepath.Join(out, fmt.Sprintf("%s-%s-oci.tar", r.Program, r.Version))
 	if err := writeLayout(path, r, all); err != nil {
 		return err
 	}

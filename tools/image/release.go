@@ -13,13 +13,15 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// repositories are the names under which the charts look for the image: one for each role.
-var repositories = []string{"rancher/fleet", "rancher/fleet-agent"}
-
 // release is what all images of a version have in common.
 type release struct {
 	Version, Revision string
 	Created           time.Time
+	// Names are those of the image; Program is what the binary is called in it, and Links are its other names there.
+	Names       []string
+	Program     string
+	Links       []string
+	ArchiveOnly bool
 }
 
 // image has the binary under its three names, and nothing else: no shell, no other file that could be run.
@@ -54,9 +56,9 @@ func (r release) config(platform v1.Platform, image v1.Image) *v1.ConfigFile {
 	config.Config = v1.Config{
 		User:       "1000:1000",
 		Env:        []string{"PATH=/usr/bin", "HOME=/tmp"},
-		Entrypoint: []string{"fleet"},
+		Entrypoint: []string{r.Program},
 		Labels: map[string]string{
-			"org.opencontainers.image.title":    "fleet",
+			"org.opencontainers.image.title":    r.Program,
 			"org.opencontainers.image.version":  r.Version,
 			"org.opencontainers.image.revision": r.Revision,
 			"org.opencontainers.image.licenses": "Apache-2.0",
@@ -69,20 +71,23 @@ func (r release) config(platform v1.Platform, image v1.Image) *v1.ConfigFile {
 func (r release) files(binary []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	for _, file := range []struct {
+	type file struct {
 		tar.Header
 		content []byte
-	}{
+	}
+	files := []file{
 		{tar.Header{Name: "etc/", Typeflag: tar.TypeDir, Mode: 0o755}, nil},
 		{tar.Header{Name: "etc/passwd", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("fleet:x:1000:1000:fleet:/tmp:/sbin/nologin\n")},
 		{tar.Header{Name: "etc/group", Typeflag: tar.TypeReg, Mode: 0o644}, []byte("fleet:x:1000:\n")},
 		{tar.Header{Name: "tmp/", Typeflag: tar.TypeDir, Mode: 0o1777}, nil},
 		{tar.Header{Name: "usr/", Typeflag: tar.TypeDir, Mode: 0o755}, nil},
 		{tar.Header{Name: "usr/bin/", Typeflag: tar.TypeDir, Mode: 0o755}, nil},
-		{tar.Header{Name: "usr/bin/fleet", Typeflag: tar.TypeReg, Mode: 0o755}, binary},
-		{tar.Header{Name: "usr/bin/fleetagent", Typeflag: tar.TypeSymlink, Linkname: "fleet", Mode: 0o777}, nil},
-		{tar.Header{Name: "usr/bin/fleetcontroller", Typeflag: tar.TypeSymlink, Linkname: "fleet", Mode: 0o777}, nil},
-	} {
+		{tar.Header{Name: "usr/bin/" + r.Program, Typeflag: tar.TypeReg, Mode: 0o755}, binary},
+	}
+	for _, link := range r.Links {
+		files = append(files, file{tar.Header{Name: "usr/bin/" + link, Typeflag: tar.TypeSymlink, Linkname: r.Program, Mode: 0o777}, nil})
+	}
+	for _, file := range files {
 		header := file.Header
 		header.Size, header.ModTime, header.Format = int64(len(file.content)), r.Created, tar.FormatUSTAR
 		if err := w.WriteHeader(&header); err != nil {

@@ -23,7 +23,7 @@ import (
 // writeArchive writes one image, under the names of both roles.
 func writeArchive(path string, r release, image v1.Image) error {
 	tags := map[name.Tag]v1.Image{}
-	for _, repository := range repositories {
+	for _, repository := range r.Names {
 		tag, err := name.NewTag(repository + ":" + r.Version)
 		if err != nil {
 			return fmt.Errorf("version %q makes no tag: %w", r.Version, err)

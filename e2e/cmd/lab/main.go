@@ -14,12 +14,12 @@ func newApp() *cli.App {
 	return commandline.Refusing(&cli.App{
 		Name:     "lab",
 		HelpName: "scripts/lab",
-		Usage:    "real Kubernetes control planes on this machine",
+		Usage:    "real Kubernetes control planes and nodes on this machine",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "root", Usage: "the repository's root", DefaultText: "found from the working directory"},
 			&cli.StringFlag{Name: "state-dir", Usage: "folder of the control planes' state", DefaultText: "<root>/.lab"},
 		},
-		Commands: []*cli.Command{upCommand(), downCommand(), statusCommand(), buildCommand(), runPodsCommand()},
+		Commands: []*cli.Command{upCommand(), loadCommand(), downCommand(), statusCommand(), buildCommand(), runPodsCommand()},
 	})
 }
 

@@ -25,13 +25,13 @@ func run(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func TestWhatIsNotThereYetSaysSo(t *testing.T) {
-	for _, args := range [][]string{
-		{"up", "--nodes", "hub"},
-		{"up", "--nodes=2", "hub"},
-	} {
-		requireRefused(t, "is not available yet", args...)
-	}
+func TestNodesAreCountedBeforeAnythingIsMade(t *testing.T) {
+	requireRefused(t, `--nodes="many": not a number of nodes`, "up", "--nodes=many", "hub")
+	requireRefused(t, "not a number of nodes from 1 to", "up", "--nodes=0", "hub")
+	requireRefused(t, "not a number of nodes from 1 to", "up", "--nodes=1000", "hub")
+	requireRefused(t, "only one of them", "up", "--nodes", "--processes", "hub")
+	requireRefused(t, "at least one name", "up", "--nodes")
+	requireRefused(t, "load needs", "load", "hub")
 }
 
 func TestAgentsNeedAProductThatIsBuilt(t *testing.T) {
@@ -62,7 +62,7 @@ func TestCallsThatCannotWorkExitWith2AndLeaveNothing(t *testing.T) {
 	requireRefused(t, `"a" is named twice`, "up", "a", "b", "a")
 	requireRefused(t, "logs of failed tests", "up", "failed")
 	requireRefused(t, "binaries", "up", "a", "bin")
-	requireRefused(t, `no command "frobnicate": there are up, down, status, build`, "frobnicate")
+	requireRefused(t, `no command "frobnicate": there are up, load, down, status, build`, "frobnicate")
 	requireRefused(t, `status takes no arguments, and "extra" is one`, "status", "extra")
 	requireRefused(t, "build takes no arguments", "build", "extra")
 	requireRefused(t, "see scripts/lab --help", "--frobnicate")

@@ -25,7 +25,7 @@ func upCommand() *cli.Command {
 		Flags: []cli.Flag{
 			versionFlag(),
 			&cli.BoolFlag{Name: "audit", Usage: "write an audit log (one line a request) to .lab/NAME/audit.jsonl"},
-			&cli.GenericFlag{Name: "nodes", Usage: "--nodes[=N] with N nodes each (not available yet)", Value: new(optionalCount)},
+			&cli.GenericFlag{Name: "nodes", Usage: "--nodes[=N]: with N nodes each, 1 by itself, on which Pods run; needs root and some packages", Value: new(optionalCount)},
 			&cli.BoolFlag{Name: "processes", Usage: "a stand-in for a node each: agents run as processes of this machine, other Pods are Running at once"},
 		},
 		Action: up,
@@ -44,11 +44,17 @@ func (o *optionalCount) String() string         { return string(*o) }
 func (o *optionalCount) IsBoolFlag() bool       { return true }
 
 func up(c *cli.Context) error {
-	if c.IsSet("nodes") {
-		return commandline.Refusal(c, "--nodes is not available yet: --processes has a stand-in for a node")
+	nodes, err := countNodes(c)
+	if err != nil {
+		return commandline.Refusal(c, err.Error())
 	}
 	if err := checkNames(c.Args().Slice()); err != nil {
 		return commandline.Refusal(c, err.Error())
+	}
+	if nodes > 0 { // before a build that takes minutes
+		if err := lab.CheckNodes(); err != nil {
+			return fmt.Errorf("no nodes on this machine: %w", err)
+		}
 	}
 	root, stateDir, err := place(c)
 	if err != nil {
@@ -68,7 +74,8 @@ func up(c *cli.Context) error {
 	for i, name := range c.Args().Slice() {
 		group.Go(func() error {
 			plane, err := lab.Up(ctx, lab.Options{
-				Name: name, Root: root, StateDir: stateDir, Version: c.String("version"), Audit: c.Bool("audit"), Detached: true, Pods: pods,
+				Name: name, Root: root, StateDir: stateDir, Version: c.String("version"), Audit: c.Bool("audit"), Detached: true,
+				Pods: pods, Nodes: nodes,
 			})
 			planes[i] = plane
 			return err
@@ -76,6 +83,11 @@ func up(c *cli.Context) error {
 	}
 	if err := group.Wait(); err != nil {
 		return err
+	}
+	if nodes > 0 {
+		if err := loadProduct(c.Context, root, planes); err != nil {
+			return err
+		}
 	}
 	explain(c.App.Writer, planes, time.Since(start))
 	return nil
@@ -101,6 +113,9 @@ func checkNames(names []string) error {
 func explain(out io.Writer, planes []*lab.ControlPlane, took time.Duration) {
 	for _, plane := range planes {
 		fmt.Fprintf(out, "%s: Kubernetes %s at %s\n  kubeconfig (administrator): %s\n", plane.Name, plane.Version(), plane.URL, shortPath(plane.Kubeconfig()))
+		if nodes := plane.Nodes(); len(nodes) > 0 {
+			fmt.Fprintf(out, "  nodes: %s\n", strings.Join(nodes, ", "))
+		}
 	}
 	fmt.Fprintf(out, "ready in %.1f s. For example:\n  kubectl --kubeconfig %s get namespaces\n  scripts/lab down %s\n",
 		took.Seconds(), shortPath(planes[0].Kubeconfig()), strings.Join(names(planes), " "))
