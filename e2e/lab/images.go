@@ -151,7 +151,7 @@ func (c *ControlPlane) loadImage(ctx context.Context, node, archive string) erro
 		return fmt.Errorf("load %s into %s of %s: %w", archive, node, c.Name, err)
 	}
 	for {
-		unknown, err := c.ctr(ctx, node, "images", "list", "-q", "labels.io.cri-containerd.image!=managed")
+		unknown, err := c.ctr(ctx, node, "images", "list", "-q", `labels."io.cri-containerd.image"!=managed`)
 		if err == nil && strings.TrimSpace(unknown) == "" {
 			return nil
 		}

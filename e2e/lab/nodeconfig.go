@@ -103,7 +103,7 @@ func (c *ControlPlane) kubeletConfig(number int) map[string]any {
 		"resolvConf":                    filepath.Join(c.nodeDir(number), fileResolver),
 		"imageGCHighThresholdPercent":   100,
 		"imageGCLowThresholdPercent":    99,
-		"evictionHard":                  map[string]string{"memory.available": "0", "nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"},
+		"evictionHard":                  map[string]string{"nodefs.available": "0%", "nodefs.inodesFree": "0%", "imagefs.available": "0%"},
 		"nodeLeaseDurationSeconds":      nodeLeaseSeconds,
 		"nodeStatusUpdateFrequency":     "5s",
 		"serializeImagePulls":           false,

@@ -62,7 +62,7 @@ func TestARestrictedPodRuns(t *testing.T) {
 	awaitPod(t, c, "restricted", "harmless", corev1.PodRunning)
 }
 
-func TestThereIsNoImageThatWasNotLoaded(t *testing.T) {
+func TestWhatIsNotThereIsNamed(t *testing.T) {
 	c := edge(t)
 	require.Equal(t, []string{"node-1"}, c.Nodes())
 	require.ErrorContains(t, c.LoadImages(t.Context(), "/does/not/exist.tar"), "/does/not/exist.tar")
