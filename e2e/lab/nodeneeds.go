@@ -91,10 +91,10 @@ func checkPlace(stateDir string) error {
 	return nil
 }
 
-// NeedNodes skips a test on machines that cannot have nodes, and says why.
+// NeedNodes skips a test on machines that cannot have nodes, and says why; scripts/test repeats that at its end.
 func NeedNodes(t testing.TB) {
 	t.Helper()
 	if err := CheckNodes(); err != nil {
-		t.Skipf("no nodes on this machine: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		t.Skipf("reduced: no tests with nodes on this machine: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 }

@@ -86,8 +86,8 @@ func (c *ControlPlane) RotateServiceAccountKey(ctx context.Context) error {
 func (c *ControlPlane) renew(ctx context.Context, files ...string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	managed := c.runs(controllerManager)
-	for _, component := range []string{controllerManager, apiServer} {
+	managed, scheduled := c.runs(controllerManager), c.runs(scheduler)
+	for _, component := range []string{scheduler, controllerManager, apiServer} {
 		if err := c.end(ctx, component); err != nil {
 			return err
 		}
@@ -105,6 +105,11 @@ func (c *ControlPlane) renew(ctx context.Context, files ...string) error {
 	}
 	if managed {
 		if err := c.startControllerManager(ctx); err != nil {
+			return err
+		}
+	}
+	if scheduled {
+		if err := c.startScheduler(ctx); err != nil {
 			return err
 		}
 	}

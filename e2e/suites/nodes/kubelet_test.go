@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
+	"github.com/rancher/fleet/e2e/lab"
 	"github.com/rancher/fleet/e2e/stage"
 )
 
@@ -35,9 +36,10 @@ func TestADeploymentSpreadsAndOutlivesAKubelet(t *testing.T) {
 	}
 }
 
-// A node that was off comes back with its images and its Pods.
+// A node that was off comes back with its images and its Pods, and one that has never been off follows a new authority.
 func TestANodeComesBack(t *testing.T) {
-	c := cluster(t, "edge", 1)
+	lab.NeedNodes(t)
+	c := attach(t, lab.New(t, lab.WithNodes(1)))
 	namespace(t, c, "back", nil)
 	pod := podOf("back", "steady", "serve")
 	pod.Spec.RestartPolicy = corev1.RestartPolicyAlways
@@ -54,6 +56,14 @@ func TestANodeComesBack(t *testing.T) {
 		}
 		return pod.UID == before.UID && isReady(pod) && pod.Status.ContainerStatuses[0].RestartCount == 1, describe(pod), nil
 	})
+
+	require.NoError(t, c.RotateServingCA(t.Context()))
+	c = attach(t, c.ControlPlane)
+	stage.AwaitWithin(t, patience, "the new authority to reach the namespace", func(ctx context.Context) (bool, string, error) {
+		root, err := c.Kube.CoreV1().ConfigMaps("back").Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err == nil && root.Data["ca.crt"] == string(c.CA()), "", err
+	})
+	require.Contains(t, reaches(t, c, podOf("back", "reader", "reach")), "as system:serviceaccount:back:default")
 }
 
 // spreadDeployment is two Pods on two nodes, with a probe that the kubelet has to reach them for.
