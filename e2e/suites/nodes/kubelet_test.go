@@ -17,6 +17,7 @@ import (
 )
 
 func TestADeploymentSpreadsAndOutlivesAKubelet(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	c := hub(t)
 	namespace(t, c, "spread", nil)
 	_, err := c.Kube.AppsV1().Deployments("spread").Create(t.Context(), spreadDeployment(), metav1.CreateOptions{})
@@ -38,6 +39,7 @@ func TestADeploymentSpreadsAndOutlivesAKubelet(t *testing.T) {
 
 // A node that was off comes back with its images and its Pods, and one that has never been off follows a new authority.
 func TestANodeComesBack(t *testing.T) {
+	t.Parallel() // it waits, mostly
 	lab.NeedNodes(t)
 	c := attach(t, lab.New(t, lab.WithNodes(1)))
 	namespace(t, c, "back", nil)
