@@ -63,11 +63,12 @@ func ofPredecessor(secret *corev1.Secret, r *fleet.ClusterRegistration) bool {
 	return ok && owner.Kind == registrationKind.Kind && owner.Namespace == r.Namespace && owner.Name == r.Name
 }
 
-// read finds a credential secret, as the cache shows it or, where that is behind, as it was written.
+// read finds a credential secret, as the cache shows it or, where that is behind, as it was written. What was written is
+// forgotten once the cache shows it, which may happen meanwhile: so the cache is asked last.
 func (m *minter) read(name string) (*corev1.Secret, error) {
+	written, _ := m.recent.Find(m.Names.Registration, name)
 	secret, err := m.Secrets.Cache().Get(m.Names.Registration, name)
 	if apierrors.IsNotFound(err) || err == nil && m.recent.IsBehind(secret) {
-		written, _ := m.recent.Find(m.Names.Registration, name)
 		return written, nil
 	}
 	if err != nil {
