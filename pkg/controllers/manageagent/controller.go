@@ -178,10 +178,8 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	if !atOnce(f, record.Generation) {
 		w := h.waves.ask(f.agent, now)
 		switch {
-		case f.cluster.Spec.Paused:
-			return judge(f, "waits for the cluster, which is paused (spec.paused)", now), nil
 		case !f.agent.reachable:
-			return judge(f, "waits for the agent to connect", now), nil
+			return judge(f, standsBy(f.cluster), now), nil
 		case !w.now[f.agent.key]:
 			return judge(f, w.told(f.cluster.Namespace), now), nil
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // facts is what is known of one Cluster whose agent is managed.
@@ -48,9 +49,12 @@ func agentOf(f facts, desired string, canaries labels.Selector, now time.Time) a
 	c := f.cluster
 	a := agent{
 		key: key{c.Namespace, c.Name}, canary: canaries.Matches(labels.Set(c.Labels)),
-		reachable: conditions.IsTrue(c.Status.Conditions, fleet.ClusterConditionAgentConnected) && !c.Spec.Paused,
+		reachable: standsBy(c) == "",
 		desired:   desired, written: f.mark.Generation, running: c.Status.Agent.Generation,
 		waved: f.mark.Waved, writtenAt: f.mark.Written,
+	}
+	if a.reachable && a.waved && a.running != a.written {
+		a.writtenAt = reachedAt(c, f.mark.Written, now)
 	}
 	if u := c.Status.Agent.Upgrade; u != nil && a.running != a.written {
 		a.takenBack = u.Reason == agentupgrade.TakenBack
@@ -72,6 +76,40 @@ func upgradedAt(c *fleet.Cluster, written, now time.Time) time.Time {
 		return now.UTC().Truncate(time.Second)
 	}
 	if since.Before(written) {
+		return written
+	}
+	return since
+}
+
+// standsBy says why a Cluster takes no part in a wave: what is written for it does not reach its agent. It is empty where
+// nothing keeps it.
+func standsBy(c *fleet.Cluster) string {
+	_, held := registration.CloneOf(c.Annotations)
+	switch {
+	case c.Spec.Paused:
+		return "waits for the cluster, which is paused (spec.paused)"
+	case held:
+		return "waits for the cluster, which is held: condition AgentConnected says why, and what lets it go on"
+	case !conditions.IsTrue(c.Status.Conditions, fleet.ClusterConditionAgentConnected):
+		return "waits for the agent to connect"
+	}
+	return ""
+}
+
+// reachedAt is since when an agent could have been given what was written. While the Cluster stood by, condition
+// AgentUpgraded said so: from its end on the agent has as much time as any other.
+func reachedAt(c *fleet.Cluster, written, now time.Time) time.Time {
+	have := conditions.GetCondition(c.Status.Conditions, fleet.ClusterConditionAgentUpgraded)
+	switch {
+	case have == nil:
+		return written
+	case have.Reason == reasonWaiting:
+		return now.UTC().Truncate(time.Second)
+	case have.Reason != reasonUpgrading:
+		return written
+	}
+	since, err := time.Parse(time.RFC3339, have.LastUpdateTime)
+	if err != nil || since.Before(written) {
 		return written
 	}
 	return since

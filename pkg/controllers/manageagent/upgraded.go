@@ -11,6 +11,7 @@ import (
 	"github.com/rancher/fleet/pkg/agentupgrade"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // Reasons of condition AgentUpgraded beside those that agents report.
@@ -45,10 +46,22 @@ func judge(f facts, waitsFor string, now time.Time) verdict {
 		return verdict{status: metav1.ConditionTrue, reason: reasonUpgraded}
 	case u != nil && u.Reason != "" && a.reachable:
 		return verdict{status: metav1.ConditionFalse, reason: agentupgrade.Reason(u.Reason), message: agentupgrade.Message(u.Message)}
+	case a.running != a.written && !a.reachable && isUnderWay(have, f.cluster):
+		return verdict{status: metav1.ConditionUnknown, reason: reasonWaiting, message: standsBy(f.cluster)}
 	case a.running == a.written, !a.reachable:
 		return verdict{} // what it said last may be over
 	}
 	return judgeSilent(a, have, now)
+}
+
+// isUnderWay says that nothing but the way of an upgrade was said of an agent. That it hangs is explained where the Cluster is
+// held; one that first hung and then fell silent may have done so because of the upgrade.
+func isUnderWay(have *genericcondition.GenericCondition, c *fleet.Cluster) bool {
+	if have == nil {
+		return false
+	}
+	_, held := registration.CloneOf(c.Annotations)
+	return have.Reason == reasonUpgrading || have.Reason == reasonWaiting || have.Reason == reasonStalled && held
 }
 
 // judgeSilent is for an agent that runs something else than it was given, and does not say why.

@@ -19,11 +19,11 @@ type key struct{ namespace, name string }
 type agent struct {
 	key
 	canary bool
-	// reachable says that the agent is connected and takes what it is sent.
+	// reachable says that the agent is connected, and that the hub sends it something: its cluster is neither paused nor held.
 	reachable bool
 	// desired, written and running are the generations that the hub wants, that the bundle carries and that runs.
 	desired, written, running string
-	// waved says that written came in its turn, at writtenAt.
+	// waved says that written came in its turn, at writtenAt or, where the agent could not be reached then, since when it can.
 	waved     bool
 	writtenAt time.Time
 	// upgradedAt is since when running is what is written.
@@ -86,7 +86,7 @@ func planWave(agents []agent, p policy, now time.Time) wave {
 		w.message = "agentUpgrade.maxUnavailable is 0: no agent is upgraded"
 		return w
 	case t.lost > budget:
-		w.message = "the upgrade of agents is stopped: too many fell silent in theirs"
+		w.message = "the upgrade of agents is stopped: too many fell silent, or are held, in theirs"
 		return w
 	case len(t.held) >= budget:
 		slices.SortFunc(t.held, compareKeys)
