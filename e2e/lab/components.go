@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +33,9 @@ func (s state) endOrder() []string {
 }
 
 func (c *ControlPlane) startAll(ctx context.Context, manager bool) error {
+	if c.state.Detached {
+		defer c.slot.release() // from then on etcd and the nodes alone hold it
+	}
 	if err := c.startEtcd(ctx); err != nil {
 		return err
 	}
@@ -70,14 +72,9 @@ func (c *ControlPlane) startEtcd(ctx context.Context) error {
 		"--unsafe-no-fsync", // nothing here has to survive a power cut
 		"--log-level=warn",
 	}}
-	if c.slot.lock != nil {
-		spec.Files = []*os.File{c.slot.lock} // keeps the slot taken when we are gone
-	}
+	spec.Files = c.slot.files()
 	if err := c.start(ctx, spec); err != nil {
 		return err
-	}
-	if c.state.Detached {
-		c.slot.release() // from now on etcd alone holds it
 	}
 	return c.await(ctx, etcd, "answers /health", etcdHealthy(client))
 }

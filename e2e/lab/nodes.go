@@ -71,7 +71,7 @@ func (c *ControlPlane) startNode(ctx context.Context, number int) error {
 	return c.start(ctx, proc.Spec{
 		Name: name, Path: c.state.Binaries.NodeInit, Args: append(
 			[]string{"enter", c.nodeDir(number), filepath.Join(c.Dir, folderLogs, name), strings.Join(cgroups, ",")}, c.kubeletArgs(number)...),
-		Namespaces: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS,
+		Namespaces: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Files: c.slot.files(),
 	})
 }
 

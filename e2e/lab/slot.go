@@ -31,7 +31,7 @@ const (
 // slot is a number that one control plane of this machine has to itself: its ports and its service range follow from it.
 //
 // It is held by an abstract Unix socket, which the kernel gives to one holder and takes back when the last process that
-// has it open ends. etcd inherits it, so the slot of a detached control plane stays taken.
+// has it open ends. etcd and the nodes inherit it, so the slot of a detached control plane stays taken.
 type slot struct {
 	number int
 	lock   *os.File
@@ -101,6 +101,14 @@ func (s *slot) url(nodes int) string {
 		return "https://" + address(s.port(portAPIServer))
 	}
 	return "https://" + net.JoinHostPort(s.serviceAddress(), strconv.Itoa(kubernetesServicePort))
+}
+
+// files are what a process inherits that is to keep the slot taken when we are gone.
+func (s *slot) files() []*os.File {
+	if s.lock == nil {
+		return nil
+	}
+	return []*os.File{s.lock}
 }
 
 func (s *slot) release() {

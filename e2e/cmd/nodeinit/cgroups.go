@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // enter moves this process into the cgroups of the node, makes them the root of all that it can see of cgroups, and begins
-// anew. A namespace belongs to a thread: the program is executed again by the one that has it.
+// anew: a namespace belongs to a thread, and only the one that executes the program again has it.
 func enter(cgroups, args []string) error {
 	for _, dir := range cgroups {
 		if err := join(dir); err != nil {
@@ -23,7 +22,6 @@ func enter(cgroups, args []string) error {
 	if err != nil {
 		return fmt.Errorf("path of this program: %w", err)
 	}
-	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return fmt.Errorf("a cgroup namespace: %w", err)
 	}

@@ -13,8 +13,13 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 )
+
+// The main thread alone has what the lab asks for: the signal at the end of who started us. It has to be the one that
+// executes this program again.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {

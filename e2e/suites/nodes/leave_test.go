@@ -48,7 +48,7 @@ func TestWhatAKilledTestLeavesIsClearedAway(t *testing.T) {
 	starter := proc.Run(t, proc.Spec{
 		Name: "starter", Path: os.Args[0], Env: []string{starterVariable + "=" + stateDir}, Log: filepath.Join(t.TempDir(), "log"),
 	})
-	t.Cleanup(func() { _, _ = lab.DownAll(context.Background(), stateDir) })
+	t.Cleanup(func() { _ = lab.Down(context.Background(), stateDir, "orphan") }) // DownAll leaves alone what runs
 	stage.AwaitWithin(t, patience, "the control plane", func(context.Context) (bool, string, error) {
 		tail := starter.Tail(5)
 		return strings.Contains(tail, "started"), tail, nil
