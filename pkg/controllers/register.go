@@ -78,6 +78,7 @@ func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]f
 	})
 	p.proof, err = provenance.Register(provenance.Deps{
 		Clients: hub.Clients, Config: hub.Config, Clock: o.Clock, Names: o.Names, Told: metrics.ProvenanceEnforced,
+		Events: p.events,
 	})
 	if err != nil {
 		return nil, err

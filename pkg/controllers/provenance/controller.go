@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/clock"
 
 	"github.com/rancher/fleet/pkg/kube"
@@ -32,6 +33,8 @@ type Deps struct {
 	Names  names.Namespaces
 	// Told hears what was found, for a figure.
 	Told func(enforced bool)
+	// Events is where people are told.
+	Events record.EventRecorder
 }
 
 // Proof is what the hub knows of the origin of requests, and keeps up.
@@ -39,6 +42,7 @@ type Proof struct {
 	server  server
 	clock   clock.WithTicker
 	told    func(bool)
+	tell    func(before, found registration.Provenance)
 	watch   func(ctx context.Context, changed func())
 	changed chan struct{}
 
@@ -54,7 +58,7 @@ func Register(deps Deps) (*Proof, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proof of the origin of requests: %w", err)
 	}
-	return newProof(&apiServer{clients: own, config: deps.Config, names: deps.Names}, deps.Clock, deps.Told,
+	return newProof(&apiServer{clients: own, config: deps.Config, names: deps.Names}, deps.Clock, deps.Told, announcer(deps.Events, deps.Names),
 		func(ctx context.Context, changed func()) {
 			wait, cancel := context.WithTimeout(ctx, watchStart)
 			defer cancel()
@@ -64,8 +68,8 @@ func Register(deps Deps) (*Proof, error) {
 		}), nil
 }
 
-func newProof(s server, clock clock.WithTicker, told func(bool), watch func(context.Context, func())) *Proof {
-	return &Proof{server: s, clock: clock, told: told, watch: watch, changed: make(chan struct{}, 1)}
+func newProof(s server, clock clock.WithTicker, told func(bool), tell func(before, found registration.Provenance), watch func(context.Context, func())) *Proof {
+	return &Proof{server: s, clock: clock, told: told, tell: tell, watch: watch, changed: make(chan struct{}, 1)}
 }
 
 // Current is what is known now.
@@ -131,10 +135,10 @@ func (p *Proof) noteChange() {
 // apply keeps what was found and tells it where it is news.
 func (p *Proof) apply(found registration.Provenance) {
 	p.lock.Lock()
-	news := found != p.current
+	before := p.current
 	p.current = found
 	p.lock.Unlock()
-	if !news {
+	if found == before {
 		return
 	}
 	if found.Enforced() {
@@ -143,6 +147,7 @@ func (p *Proof) apply(found registration.Provenance) {
 		logrus.Warnf("The origin of registration requests is not known to be checked (%s): %s", found.Reason, found.Message)
 	}
 	p.told(found.Enforced())
+	p.tell(before, found)
 	for _, call := range p.subscribers {
 		call()
 	}

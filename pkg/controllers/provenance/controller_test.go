@@ -65,19 +65,21 @@ func (s *fakeServer) try(context.Context) (error, error) {
 // world is a proof that runs.
 type world struct {
 	*Proof
-	t       *testing.T
-	server  *fakeServer
-	clock   *clocktesting.FakeClock
-	told    []bool
-	news    chan registration.Provenance
-	changed func()
-	watches int
+	t      *testing.T
+	server *fakeServer
+	clock  *clocktesting.FakeClock
+	told   []bool
+	// announced are the types of the Events.
+	announced []string
+	news      chan registration.Provenance
+	changed   func()
+	watches   int
 }
 
 func run(t *testing.T, seen observation) *world {
 	t.Helper()
 	w := &world{t: t, server: &fakeServer{seen: seen}, clock: clocktesting.NewFakeClock(time.Now()), news: make(chan registration.Provenance, 10)}
-	w.Proof = newProof(w.server, w.clock, func(enforced bool) { w.told = append(w.told, enforced) }, func(_ context.Context, changed func()) {
+	w.Proof = newProof(w.server, w.clock, func(enforced bool) { w.told = append(w.told, enforced) }, w.tell, func(_ context.Context, changed func()) {
 		w.changed = changed
 		w.watches++
 	})
@@ -90,6 +92,13 @@ func run(t *testing.T, seen observation) *world {
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	return w
+}
+
+// tell is for the Events, which have a test of their own.
+func (w *world) tell(before, found registration.Provenance) {
+	if eventType, _, _ := announcement(before, found); eventType != "" {
+		w.announced = append(w.announced, eventType)
+	}
 }
 
 // next is what is told next.
@@ -128,6 +137,7 @@ func TestTheProofFollowsThePolicy(t *testing.T) {
 	assert.True(t, w.next().Enforced(), "and at once again")
 	w.rests(3)
 	assert.Equal(t, []bool{true, false, true}, w.told)
+	assert.Equal(t, []string{"Warning", "Normal"}, w.announced)
 	assert.Equal(t, 1, w.watches)
 }
 
