@@ -118,7 +118,7 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 		h.refusals.forget(key)
 		h.births.forget(key)
 		h.turns.Forget(place.Namespace, place.Name)
-		return nil, h.afterDeletion(place)
+		return nil, errors.Join(h.afterDeletion(place), h.tellCrowdsAfterDeletion(place.Namespace))
 	}
 	if !h.turns.Enter(place.Namespace, place.Name) {
 		return r, nil // it is called
@@ -133,7 +133,7 @@ func (h *handler) onChange(key string, r *fleet.ClusterRegistration) (*fleet.Clu
 	if err != nil {
 		return r, fmt.Errorf("registration %s: %w", key, err)
 	}
-	if err := h.apply(in, decide(in)); err != nil {
+	if err := errors.Join(h.apply(in, decide(in)), h.tellCrowdOf(in)); err != nil {
 		return r, fmt.Errorf("registration %s: %w", key, err)
 	}
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -99,4 +100,56 @@ func TestAFloodIsBoundedForEachTokenAlone(t *testing.T) {
 
 	require.NoError(t, h.look(t, "request-1"))
 	assert.True(t, h.live("request-1").Status.Granted)
+}
+
+// The token says that it is full once, however many requests are refused, and that it is not when there is room again.
+func TestATokenSaysOnceThatNoMoreOfItsRequestsAreKept(t *testing.T) {
+	h := joining(t)
+	_, err := h.source.Load(&corev1.ConfigMap{Data: map[string]string{names.ConfigKey: "registration: {maxUngranted: 3}"}})
+	require.NoError(t, err)
+	look := func(name string) {
+		t.Helper()
+		require.NoError(t, h.look(t, name))
+		h.registrations.Sync()
+		require.NoError(t, h.look(t, name)) // its own write brings it back
+		h.tokens.Sync()
+	}
+	told := func() (found []string) {
+		for _, write := range h.tokens.Writes() {
+			accepted := conditions.GetCondition(h.tokens.Live(workspace, "import-token-edge").Status.Conditions, fleet.TokenConditionRequestsAccepted)
+			found = append(found, write+" "+string(accepted.Status)+" "+accepted.Reason)
+		}
+		return found
+	}
+	for i := range 8 {
+		name := fmt.Sprintf("request-flood-%d", i)
+		h.registrations.Add(request(named(name), keyless, func(r *fleet.ClusterRegistration) { r.Spec.ClientID = "nobody" }))
+		look(name)
+		if i < 2 {
+			assert.Empty(t, told(), "there is room after %d", i+1)
+		}
+	}
+	const status = "updateStatus fleet-default/import-token-edge "
+	assert.Equal(t, []string{status + "False TooManyRequests"}, told())
+	assert.Equal(t, "TooManyRequests", grantedReason(h.live("request-flood-7")))
+
+	h.registrations.Remove(workspace, "request-flood-0")
+	_, err = h.onChange(workspace+"/request-flood-0", nil)
+	require.NoError(t, err)
+	h.tokens.Sync()
+	assert.Equal(t, []string{status + "True "}, told())
+	look("request-flood-1")
+	assert.Empty(t, told(), "it is said once")
+}
+
+func TestAFullTokenIsSoUntilATenthIsFree(t *testing.T) {
+	for _, test := range []struct {
+		kept, most   int
+		before, want bool
+	}{
+		{499, 500, false, false}, {500, 500, false, true}, {500, 500, true, true}, {451, 500, true, true}, {450, 500, true, false},
+		{1, 1, false, true}, {1, 1, true, true}, {0, 1, true, false}, {9, 10, true, false}, {10, 10, true, true},
+	} {
+		assert.Equal(t, test.want, isFull(test.kept, test.most, test.before), "%+v", test)
+	}
 }

@@ -38,6 +38,7 @@ func clientKey(namespace, clientID string) string { return namespace + "/" + cli
 func addIndexers(deps Deps) {
 	addRequestIndexers(deps)
 	addDenialIndexers(deps)
+	addCrowdIndexer(deps)
 	deps.Clusters.Cache().AddIndexer(clustersByClient, func(c *fleet.Cluster) ([]string, error) {
 		if c.Spec.ClientID == "" {
 			return nil, nil

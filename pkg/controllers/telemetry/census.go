@@ -30,6 +30,7 @@ const (
 	tokenWaiting = "Waiting"
 	tokenFailing = "Failing"
 	tokenLeaving = "Leaving"
+	tokenCrowded = "Crowded"
 )
 
 var (
@@ -38,7 +39,7 @@ var (
 		registration.StateClone, registration.StateBlocked, registration.StateRevoked, registration.StateLeaving, other,
 	}
 	joinMethods     = []string{registration.JoinedByManager, registration.JoinedByAgent, registration.JoinedLocally}
-	tokenStates     = []string{tokenReady, tokenWaiting, tokenFailing, tokenLeaving}
+	tokenStates     = []string{tokenReady, tokenWaiting, tokenFailing, tokenLeaving, tokenCrowded}
 	ungrantedLabels = append(append([]string{unanswered, reasonDenied}, requestWaits...), withOther(requestRefusals)...)
 	credentialKinds = []string{agentCredential, hubCA, kubeconfig, kubeconfigCA}
 )
@@ -101,6 +102,8 @@ func tokenState(t *fleet.ClusterRegistrationToken) string {
 		return tokenLeaving
 	case ready == nil:
 		return tokenWaiting
+	case ready.Status == "True" && registration.IsCrowded(t):
+		return tokenCrowded
 	case ready.Status == "True":
 		return tokenReady
 	case slices.Contains(tokenWaits, ready.Reason):

@@ -56,10 +56,12 @@ func TestTheCensusCountsWhatThereIs(t *testing.T) {
 	for _, one := range []*fleet.ClusterRegistrationToken{
 		token("new"), token("waits", isFalse(ready, "WaitingForToken")), token("ready", isTrue(ready, "")),
 		token("stuck", isFalse(ready, "SecretConflict")), going,
+		token("full", isTrue(ready, ""), isFalse(fleet.TokenConditionRequestsAccepted, "TooManyRequests")),
+		token("emptied", isTrue(ready, ""), isTrue(fleet.TokenConditionRequestsAccepted, "")),
 	} {
 		c.addToken(one)
 	}
-	assert.Equal(t, map[pair]int{{"Waiting"}: 2, {"Ready"}: 1, {"Failing"}: 1, {"Leaving"}: 1}, more(c.tokens))
+	assert.Equal(t, map[pair]int{{"Waiting"}: 2, {"Ready"}: 2, {"Failing"}: 1, {"Leaving"}: 1, {"Crowded"}: 1}, more(c.tokens))
 }
 
 func TestCredentialsAreCountedByTheirEnd(t *testing.T) {

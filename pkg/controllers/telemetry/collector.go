@@ -23,7 +23,7 @@ var (
 	ungrantedDesc = prometheus.NewDesc("fleet_registration_ungranted_requests",
 		"Registration requests that are not granted, by the reason of condition Granted; Unanswered has none yet.", []string{"reason"}, nil)
 	tokensDesc = prometheus.NewDesc("fleet_registration_tokens",
-		"Registration tokens by state: Ready to be used, Waiting for moments, Failing until somebody does something, Leaving.", []string{"state"}, nil)
+		"Registration tokens by state: Ready to be used, Waiting for moments, Failing until somebody does something, Leaving, Crowded with requests that lead to nothing, so that no more are kept.", []string{"state"}, nil)
 )
 
 // collector makes a census of the caches when it is asked. Before they have their first list it has nothing to say.

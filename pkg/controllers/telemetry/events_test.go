@@ -111,6 +111,8 @@ func TestEveryOtherEventIsDocumented(t *testing.T) {
 	all = append(all, requestNews(nil, request("r", isFalse(granted, "IdentityConflict")))...)
 	all = append(all, clusterNews(cluster("c", isFalse(connected, "Silent")), registered(cluster("c", isTrue(connected, "Heartbeat"))))...)
 	all = append(all, tokenNews(expired, nil, began.Add(time.Second))...)
+	const accepted = fleet.TokenConditionRequestsAccepted
+	all = append(all, tokenNews(token("t", isFalse(accepted, "TooManyRequests")), token("t", isTrue(accepted, "")), began)...)
 	for decision := range decisions {
 		all = append(all, told(approvalNews(decided(nil), decided(approval(decision, "jane", "", began))))...)
 	}

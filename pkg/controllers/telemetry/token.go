@@ -7,7 +7,13 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-var tokenRow = row{condition: fleet.TokenConditionReady, quiet: tokenWaits}
+var (
+	tokenRow = row{condition: fleet.TokenConditionReady, quiet: tokenWaits}
+	crowdRow = row{
+		condition: fleet.TokenConditionRequestsAccepted, restored: "RequestsAccepted",
+		message: "there is room again for requests of this token that lead to nothing yet",
+	}
+)
 
 // tokenNews is what a change of a registration token is worth; before is nil for a new one, after for one that is gone.
 func tokenNews(before, after *fleet.ClusterRegistrationToken, now time.Time) []announcement {
@@ -19,7 +25,8 @@ func tokenNews(before, after *fleet.ClusterRegistrationToken, now time.Time) []a
 	case before == nil:
 		before = &fleet.ClusterRegistrationToken{}
 	}
-	return told(tokenRow.news(aboutToken(after), before.Status.Conditions, after.Status.Conditions))
+	news := tokenRow.news(aboutToken(after), before.Status.Conditions, after.Status.Conditions)
+	return told(append(news, crowdRow.news(aboutToken(after), before.Status.Conditions, after.Status.Conditions)...))
 }
 
 // tokenEnd tells that a token of a person has ended. Those that the hub makes for an import come and go with it.

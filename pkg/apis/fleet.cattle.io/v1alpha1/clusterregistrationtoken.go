@@ -66,6 +66,6 @@ type ClusterRegistrationTokenStatus struct {
 	// +kubebuilder:validation:MaxItems=1000
 	// +kubebuilder:validation:items:MaxLength=64
 	UsedBy []string `json:"usedBy,omitempty"`
-	// Ready and ProvenanceEnforced.
+	// Ready, ProvenanceEnforced and RequestsAccepted.
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
 }

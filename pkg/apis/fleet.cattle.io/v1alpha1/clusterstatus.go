@@ -8,7 +8,8 @@ import (
 
 // ClusterStatus is how a cluster is. The agent writes the field agent, the hub the rest.
 type ClusterStatus struct {
-	// Registered, AgentConnected, CredentialValid, AgentUpgraded, Imported, Reconciled, Processed and Ready.
+	// Registered, AgentConnected, CredentialValid, Revoked, Unique, AgentUpgraded, Imported, Reconciled, Processed and
+	// Ready.
 	Conditions []genericcondition.GenericCondition `json:"conditions,omitempty"`
 	// The namespace on the hub that belongs to the cluster. Its bundle deployments lie there.
 	Namespace string `json:"namespace,omitempty"`

@@ -51,6 +51,8 @@ const (
 	TokenConditionReady = "Ready"
 	// TokenConditionProvenanceEnforced is False when the hub could not prove that a request names its own token.
 	TokenConditionProvenanceEnforced = "ProvenanceEnforced"
+	// TokenConditionRequestsAccepted is False while so many requests of the token lead to nothing that no more are kept.
+	TokenConditionRequestsAccepted = "RequestsAccepted"
 
 	// GitRepoAcceptedCondition is False when the GitRepo's spec was refused.
 	GitRepoAcceptedCondition = "Accepted"
