@@ -80,6 +80,16 @@ var rules = []rule{
 		because: "the product makes no certificate of its own: one without a tested renewal would end one day, and all that rests on it",
 	},
 	{
+		// CVE-2022-31249, CVE-2022-43756, CVE-2025-23390, CVE-2022-24817: what others write must not become a command.
+		name: "programs", from: `^~`, forbid: `^os/exec(\.|$)|^syscall\.(Exec|ForkExec|StartProcess)$|^os\.StartProcess$|^github\.com/go-git/`,
+		because: "the product starts no program and reads no git, so that no address, name or credential of others reaches one",
+	},
+	{
+		// CVE-2026-44937: who is asked by anybody has to bear what anybody sends.
+		name: "servers", from: `^~`, except: `^~/pkg/kube$`, forbid: `^net/http\.(Server\{\}|ListenAndServe|ListenAndServeTLS|Serve|ServeTLS)$|^sigs\.k8s\.io/controller-runtime`,
+		because: "the one server is that of metrics and health, which kube builds: there are no webhooks",
+	},
+	{
 		name: "test helpers", from: `^~`, except: `^~/pkg/.*test$`, forbid: `^~/pkg/.*test$`,
 		because: "helpers of tests are imported by tests alone",
 	},

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -39,23 +38,6 @@ func testFunctions(t *testing.T) map[string]bool {
 	})
 	require.NoError(t, err)
 	return found
-}
-
-// docs/security.md says for each attack which test tries it.
-func TestThePageOnSecurityNamesTestsThatExist(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
-	require.NoError(t, err)
-	exist := testFunctions(t)
-	named := namedTests(page)
-	require.Greater(t, len(named), 50, "the page is read")
-	for _, name := range named {
-		assert.True(t, exist[name], "docs/security.md names %s, which is no test", name)
-	}
-	rows := regexp.MustCompile(`(?m)^\| (\d+) \|`).FindAllSubmatch(page, -1)
-	require.Len(t, rows, 21, "every attack has its row")
-	for i, row := range rows {
-		assert.Equal(t, strconv.Itoa(i+1), string(row[1]))
-	}
 }
 
 // namedTests are the tests and fuzz targets that a page names.

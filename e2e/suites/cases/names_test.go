@@ -52,7 +52,7 @@ func TestPairsThatReadAlikeHaveNamespacesOfTheirOwn(t *testing.T) {
 	require.Len(t, namespaces, 2)
 }
 
-// D04: a cluster whose name begins like another's is not touched when that one goes.
+// D04, attack 6: a cluster whose name begins like another's is not touched when that one goes.
 func TestAClusterWhoseNameBeginsAlikeIsLeftAlone(t *testing.T) {
 	b, p := shared(t), newPlace()
 	second := place{workspace: p.workspace, agents: p.agents + "-2"}

@@ -45,7 +45,7 @@ func TestAHundredTokensWithATTLKeepQuiet(t *testing.T) {
 	quiet(t, b.Hub, "tokens that live", count.Key.Write)
 }
 
-// R07: at its end a token goes with all that was made for it.
+// R07, attack 8: at its end a token goes with all that was made for it.
 func TestATokenGoesWithEverythingAtItsEnd(t *testing.T) {
 	b, p := shared(t), newPlace()
 	b.workspace(t, p.workspace)

@@ -14,7 +14,7 @@ import (
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 )
 
-// A token that is good for one cluster lets one in, however many ask at the same moment.
+// Attack 12: a token that is good for one cluster lets one in, however many ask at the same moment.
 func TestOneOfFiftyRivalsGetsTheOneUseOfAToken(t *testing.T) {
 	b, p := shared(t), newPlace()
 	b.workspace(t, p.workspace)

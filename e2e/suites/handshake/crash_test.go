@@ -15,7 +15,7 @@ func TestAnImportThatWasKilledAtAnyWriteEndsAsIfItWasNot(t *testing.T) {
 	newSweep(t, b, byManager{}).all(t)
 }
 
-// R23, R09: the same while an agent registers its cluster.
+// R23, R09, attack 12: the same while an agent registers its cluster.
 func TestARegistrationThatWasKilledAtAnyWriteEndsAsIfItWasNot(t *testing.T) {
 	t.Parallel()
 	hub := lab.New(t) // it plays the cluster too, which the hub never calls
