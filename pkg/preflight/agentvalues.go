@@ -24,6 +24,10 @@ type agentValues struct {
 	ProxyCACert    string   `json:"proxyCACert"`
 	ExtraEnv       []envVar `json:"extraEnv"`
 	ExistingSecret string   `json:"existingSecret"`
+	// Agent has rules where the agent is not to do everything on its cluster.
+	Agent struct {
+		Rules []agentRule `json:"rules"`
+	} `json:"agent"`
 }
 
 type envVar struct {
@@ -37,7 +41,7 @@ func parseAgentValues(document []byte) (agentValues, error) {
 	var v agentValues
 	if yaml.Unmarshal(document, &v) != nil {
 		// The parser's own words may repeat a piece of a value.
-		return agentValues{}, errors.New("a value has another type than the chart fleet-agent knows: agentTLSMode, proxy, noProxy and proxyCACert are texts, extraEnv is a list of variables")
+		return agentValues{}, errors.New("a value has another type than the chart fleet-agent knows: agentTLSMode, proxy, noProxy and proxyCACert are texts, extraEnv is a list of variables, agent.rules one of rules")
 	}
 	return v, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,8 +83,9 @@ func (c *caller) may(ctx context.Context, n need) (bool, error) {
 		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: n.path, Verb: n.verb}
 	} else {
 		review.Spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
-			Verb: n.verb, Group: n.group, Resource: n.resource, Namespace: n.namespace, Name: n.name,
+			Verb: n.verb, Group: n.group, Namespace: n.namespace, Name: n.name,
 		}
+		review.Spec.ResourceAttributes.Resource, review.Spec.ResourceAttributes.Subresource, _ = strings.Cut(n.resource, "/")
 	}
 	answer, err := c.clients.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {

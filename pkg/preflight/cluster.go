@@ -49,6 +49,9 @@ func checkCluster(ctx context.Context, l *ledger, b registration.Bootstrap, more
 		return decideNamespace(namespace, ns, err)
 	})
 	l.after(CheckClusterPermissions, asked, func() finding {
+		if more.restricted() {
+			return decideRestrictedInstaller(c.restrictedInstaller(ctx, namespace, chartNeeds(namespace, !exists), more.given(namespace)), clusterWords.credential)
+		}
 		return decideInstaller(c.installer(ctx, chartNeeds(namespace, !exists)), clusterWords.credential, "install the chart fleet-agent")
 	})
 	l.after(CheckClusterVersion, answered, func() finding { return decideVersion(t.body) })
