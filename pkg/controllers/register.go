@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/client-go/tools/record"
 
+	"github.com/rancher/fleet/pkg/agentbundle"
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	hubconfig "github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/controllers/bootstrap"
@@ -44,12 +45,13 @@ type parts struct {
 	metrics  *telemetry.Metrics
 	hubUID   string
 	proof    *provenance.Proof
+	agents   *agentbundle.Ledger
 }
 
 // register sets all controllers up, in the order in which they see a changed object. It returns what is to run beside
 // them.
 func register(ctx context.Context, hub *kube.Hub, o Options, hubUID string) ([]func(context.Context), error) {
-	p := parts{hub: hub, options: o, source: hubconfig.NewSource(o.Version), hubUID: hubUID}
+	p := parts{hub: hub, options: o, source: hubconfig.NewSource(o.Version), hubUID: hubUID, agents: agentbundle.NewLedger()}
 	base := o.Settings
 	base.DefaultImage = hubconfig.Default(o.Version).AgentImage
 	p.settings = func(c hubconfig.Config) agentmanifest.Settings { return base.WithConfig(c) }
@@ -138,7 +140,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 	})
 	manageagent.Register(ctx, manageagent.Deps{
 		Clusters: clusters, Bundles: bundles, Apply: hub.Apply, Config: p.source, Settings: p.settings, Clock: clock,
-		Waiting: waiting,
+		Waiting: waiting, Agents: p.agents,
 	})
 	return []func(context.Context){imports, presence.Run}
 }

@@ -23,7 +23,7 @@ func registerDelivery(ctx context.Context, p parts) {
 		Clusters: hub.Fleet.Cluster(), Groups: hub.Fleet.ClusterGroup(), Mappings: hub.Fleet.BundleNamespaceMapping(),
 		Restrictions: hub.Fleet.GitRepoRestriction(), Namespaces: hub.Core.Namespace(), Secrets: secrets,
 		ConfigMaps: configMaps, Sources: kube.NewConfigMaps(ctx, hub.Clients),
-		Definition: kube.DefinitionOf(hub.Dynamic, names.BundleDefinition), Clock: clock,
+		Definition: kube.DefinitionOf(hub.Dynamic, names.BundleDefinition), Clock: clock, Agents: p.agents,
 	})
 	bundledeployment.Register(ctx, bundledeployment.Deps{
 		Deployments: deployments, Secrets: secrets, ConfigMaps: configMaps, Clock: clock,

@@ -138,7 +138,11 @@ const (
 // labels are the bundle's own, and those by which the deployment is found.
 func labels(in Input) map[string]string {
 	all := map[string]string{}
+	agent := names.IsAgentBundle(in.Bundle, in.Target.Cluster)
 	for key, value := range in.Bundle.Labels {
+		if agent {
+			break // it has none; somebody else's are not for what runs with the agent's rights
+		}
 		own := strings.HasPrefix(key, names.Prefix)
 		if own || !strings.HasPrefix(key, foreignPrefix) && !strings.Contains(key, foreignPart) {
 			all[key] = value
@@ -155,7 +159,7 @@ func labels(in Input) map[string]string {
 		all[fleet.ContentNameLabel] = in.Content
 	}
 	delete(all, names.AgentBundleLabel)
-	if names.IsAgentBundle(in.Bundle, in.Target.Cluster) {
+	if agent {
 		all[names.AgentBundleLabel] = "true"
 	}
 	return all

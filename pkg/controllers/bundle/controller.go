@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/utils/clock"
 
+	"github.com/rancher/fleet/pkg/agentbundle"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
@@ -48,7 +49,9 @@ type Deps struct {
 	ConfigMaps   core.ConfigMapClient
 	Sources      Sources
 	Definition   Definition
-	Clock        clock.PassiveClock
+	// Agents knows which specs of agents' bundles are the hub's own.
+	Agents *agentbundle.Ledger
+	Clock  clock.PassiveClock
 }
 
 type handler struct {
@@ -90,6 +93,7 @@ func newHandler(deps Deps) *handler {
 func Register(ctx context.Context, deps Deps) {
 	h := newHandler(deps)
 	h.addIndexers()
+	deps.Agents.OnWritten(h.wakeAgentBundle)
 	deps.Bundles.OnChange(ctx, handlerName, h.onChange)
 	h.watch(ctx)
 	kube.Sweep(ctx, kube.SweepInterval, deps.Bundles.Cache().List, deps.Bundles.EnqueueAfter)

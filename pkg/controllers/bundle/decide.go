@@ -49,7 +49,10 @@ func decide(in *input) (decision, error) {
 			d.problems[key] = fmt.Sprintf("the Secret %s/%s with the values of the version on the cluster is missing or changed; the agent waits until the next version is released to it",
 				p.namespace, in.bundle.Name)
 		}
-		if needed {
+		switch {
+		case needed && in.still:
+			d.problems[key] = unwritten
+		case needed:
 			d.changes = append(d.changes, c)
 		}
 	}

@@ -38,6 +38,10 @@ func (h *handler) deploy(bundle *fleet.Bundle) error {
 }
 
 func (h *handler) deployAll(bundle *fleet.Bundle) error {
+	still, err := h.judgeAgent(bundle)
+	if err != nil {
+		return err
+	}
 	res, err := h.resourcesOf(bundle)
 	if err != nil {
 		return err
@@ -46,6 +50,7 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	if err != nil {
 		return err
 	}
+	in.still = still
 	h.sizes.Store(bundle.Namespace+"/"+bundle.Name, len(in.targets))
 	if err := checkValues(in); err != nil {
 		return err
@@ -56,7 +61,7 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	if err := h.observeCopies(in); err != nil {
 		return err
 	}
-	if len(in.targets) > 0 {
+	if len(in.targets) > 0 && !still {
 		if err := h.ensureContent(bundle, res); err != nil {
 			return err
 		}
@@ -66,7 +71,9 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 		return err
 	}
 	h.remember(in)
-	out.retry = errors.Join(out.retry, h.prune(in))
+	if !still {
+		out.retry = errors.Join(out.retry, h.prune(in))
+	}
 	if err := h.report(in, out, res); err != nil {
 		return errors.Join(err, out.retry)
 	}

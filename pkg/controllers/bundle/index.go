@@ -20,6 +20,8 @@ const (
 	bundlesByCopy   = "fleet.bundle.copies"
 	// clustersByName indexes Clusters by the two names that a target may call them.
 	clustersByName = "fleet.bundle.clusters"
+	// clustersByAgentBundle indexes Clusters by the name of their agents' bundles.
+	clustersByAgentBundle = "fleet.bundle.agents"
 	// clustersByKubeconfig indexes Clusters by the Secret that spec.kubeConfigSecret names.
 	clustersByKubeconfig = "fleet.bundle.kubeconfigs"
 )
@@ -38,6 +40,9 @@ func (h *handler) addIndexers() {
 	h.Bundles.Cache().AddIndexer(bundlesByChoice, func(b *fleet.Bundle) ([]string, error) { return choices(b), nil })
 	h.Bundles.Cache().AddIndexer(bundlesByCopy, func(b *fleet.Bundle) ([]string, error) { return copyKeys(b), nil })
 	h.Clusters.Cache().AddIndexer(clustersByName, func(c *fleet.Cluster) ([]string, error) { return clusterNames(c), nil })
+	h.Clusters.Cache().AddIndexer(clustersByAgentBundle, func(c *fleet.Cluster) ([]string, error) {
+		return []string{c.Namespace + "/" + names.AgentBundle(c.Name)}, nil
+	})
 	h.Clusters.Cache().AddIndexer(clustersByKubeconfig, func(c *fleet.Cluster) ([]string, error) {
 		if c.Spec.KubeConfigSecret == "" {
 			return nil, nil

@@ -15,6 +15,8 @@ import (
 // input is what is known about a bundle.
 type input struct {
 	bundle *fleet.Bundle
+	// still says that nothing may be written, see judgeAgent.
+	still bool
 	// manifest stands for the resources in the IDs of versions; content is the Content that holds them, empty where they
 	// are somewhere else.
 	manifest, content string

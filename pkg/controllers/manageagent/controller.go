@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/clock"
 
+	"github.com/rancher/fleet/pkg/agentbundle"
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
@@ -39,6 +40,8 @@ type Deps struct {
 	Clock    clock.PassiveClock
 	// Waiting is how many agents asked lately and have no answer yet; nil for a hub that does not know.
 	Waiting func() int
+	// Agents is told which specs of agents' bundles are the hub's own.
+	Agents *agentbundle.Ledger
 }
 
 // set makes the bundle exist, or takes it away.
@@ -120,6 +123,9 @@ func (h *handler) onConfig(context.Context, config.Config) error {
 func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, error) {
 	cfg, now := h.Config.Get(), h.Clock.Now()
 	place := relatedresource.FromString(id)
+	if cluster == nil {
+		h.Agents.Forget(place.Namespace, place.Name)
+	}
 	defer h.goOn(place, now)
 	want, keep := wanted(cluster, cfg)
 	if keep || !want || !isCounted(cluster, cfg) {
@@ -159,6 +165,9 @@ func (h *handler) onChange(id string, cluster *fleet.Cluster) (*fleet.Cluster, e
 	if !v.again.IsZero() {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, v.again.Sub(now)+time.Second)
 	}
+	if v.changed {
+		return cluster, h.report(cluster, metav1.ConditionFalse, reasonBundleChanged, putBack(cluster), v)
+	}
 	return cluster, h.report(cluster, metav1.ConditionTrue, "", "", v)
 }
 
@@ -175,7 +184,7 @@ func (h *handler) giveWay(f facts) error {
 func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, now time.Time) (verdict, error) {
 	record, _ := registration.ImportOf(f.cluster.Annotations)
 	waved := false
-	if !atOnce(f, record.Generation) {
+	if !atOnce(f, record.Generation) && !h.isForeign(f) {
 		w := h.waves.ask(f.agent, now)
 		switch {
 		case !f.agent.reachable:
@@ -195,6 +204,11 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	f.mark.Options = f.options
 	bundle.Annotations = map[string]string{names.AgentUpgradeAnnotation: f.mark.String()}
 	bundle.Finalizers = finalizersOf(f.bundle)
+	foreign := h.isForeign(f)
+	h.Agents.Write(f.cluster, agentbundle.Digest(bundle.Spec))
+	if replaced, err := h.putBack(f, bundle, foreign); err != nil || replaced {
+		return verdict{changed: foreign}, err
+	}
 	if err := h.bundles.Apply(h.ctx, f.cluster, bundle); err != nil {
 		f.agent.failing = f.agent.waits()
 		h.keep(f.agent, counted)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/rancher/fleet/pkg/agentbundle"
 	"github.com/rancher/fleet/pkg/agentmanifest"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
@@ -74,7 +75,7 @@ func newHub(t *testing.T, cfg string) *hub {
 	_, err := source.Load(&corev1.ConfigMap{Data: map[string]string{names.ConfigKey: cfg}})
 	require.NoError(t, err)
 	h.handler = &handler{
-		Deps:    Deps{Clusters: h.clusters, Bundles: h.written, Config: source, Settings: settings, Clock: h.clock},
+		Deps:    Deps{Clusters: h.clusters, Bundles: h.written, Config: source, Settings: settings, Clock: h.clock, Agents: agentbundle.NewLedger()},
 		bundles: h, ctx: context.Background(), recent: newRecent(),
 	}
 	h.waves = newTable(h.handler)

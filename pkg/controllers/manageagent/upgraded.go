@@ -28,6 +28,8 @@ type verdict struct {
 	reason, message string
 	// again is when time alone brings another verdict, zero for never.
 	again time.Time
+	// changed says that somebody else had changed the bundle, and that it was put back.
+	changed bool
 }
 
 // judge says how the upgrade of an agent goes. waitsFor is empty unless the agent waits for its turn. That all is well is

@@ -77,7 +77,7 @@ var importOrders = []string{"LocalAgentDisabled", reasonRevoked}
 var tokenWaits = []string{registration.TokenWaitsForAccount, registration.TokenWaitsForToken, registration.TokenBeingDeleted}
 
 // bundleRefusals are the reasons of a bundle's Ready for which nothing is done until somebody does something.
-var bundleRefusals = []string{"InvalidBundle", "InvalidRollout", "InvalidResources", "ContentTooLarge", "ContentRefused"}
+var bundleRefusals = []string{"InvalidBundle", "InvalidRollout", "InvalidResources", "ContentTooLarge", "ContentRefused", "AgentBundleChanged"}
 
 // bundleWaits are those that end by themselves.
 var bundleWaits = []string{"WaitingForValues"}
