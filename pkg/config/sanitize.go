@@ -79,7 +79,7 @@ func keepUsable(c *Config, base Config) []string {
 	if c.AgentImage == "" {
 		c.AgentImage = base.AgentImage // an agent without an image would end the one that runs
 	}
-	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUngranted(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepOnDelete(c, base), keepMaxUngranted(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 
 // keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
@@ -128,6 +128,15 @@ func keepKnownChoices(c *Config, base Config) []string {
 		*choice.got = choice.fallback
 	}
 	return warnings
+}
+
+// keepOnDelete says that nothing is removed from clusters yet, instead of leaving that to be found out.
+func keepOnDelete(c *Config, base Config) []string {
+	if c.ClusterOnDelete != OnDeleteRemove {
+		return nil
+	}
+	c.ClusterOnDelete = base.ClusterOnDelete
+	return []string{"clusterOnDelete: this version does not do remove: what bundles brought to a cluster stays when its Cluster is deleted. Delete the bundles, or take the cluster out of their targets, before you delete the Cluster"}
 }
 
 func keepMaxUngranted(c *Config, base Config) []string {

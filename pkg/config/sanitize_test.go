@@ -154,6 +154,13 @@ func TestUnknownChoicesKeepTheDefault(t *testing.T) {
 	assert.Empty(t, warnings)
 }
 
+func TestThatNothingIsRemovedYetIsSaid(t *testing.T) {
+	c, warnings := parse(t, "clusterOnDelete: remove")
+	assert.Equal(t, Default(testVersion), c)
+	require.Len(t, warnings, 1)
+	assert.Contains(t, warnings[0], "clusterOnDelete: this version does not do remove")
+}
+
 func TestMaxUnavailable(t *testing.T) {
 	for _, good := range []string{"0", "3", "25%", "100%"} {
 		c, warnings := parse(t, document("agentUpgrade.maxUnavailable", good))

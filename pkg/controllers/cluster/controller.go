@@ -16,6 +16,7 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
+	"github.com/rancher/fleet/pkg/config"
 	fleetv1 "github.com/rancher/fleet/pkg/generated/controllers/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/names"
@@ -217,7 +218,7 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "NamespaceBlocked", d.blocked, now)
 			return
 		}
-		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
+		reportProcessed(status, cluster, now)
 		if d.name == "" {
 			return
 		}
@@ -230,6 +231,20 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		h.recent.Wrote(updated)
 	}
 	return err
+}
+
+// reasonOnDeleteIgnored says that a deletion will not do what the Cluster asks for.
+const reasonOnDeleteIgnored = "OnDeleteIgnored"
+
+// reportProcessed says that all is there, and beside it what of the Cluster this version does not do.
+func reportProcessed(status *fleet.ClusterStatus, cluster *fleet.Cluster, now time.Time) {
+	reason, message := "", ""
+	if cluster.Spec.OnDelete == config.OnDeleteRemove {
+		reason = reasonOnDeleteIgnored
+		message = "this version does not do spec.onDelete: remove: what bundles brought to the cluster stays when the Cluster is deleted; " +
+			"delete the bundles, or take the cluster out of their targets, before that"
+	}
+	conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, reason, message, now)
 }
 
 // expectAgent says from the start what a Cluster waits for.

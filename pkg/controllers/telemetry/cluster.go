@@ -14,7 +14,7 @@ var importedRow = row{condition: fleet.ClusterConditionImported, quiet: importOr
 
 // clusterRows are what is told of a Cluster. Of an order to revoke, condition CredentialValid says that it was done.
 var clusterRows = []row{
-	{condition: fleet.ClusterConditionProcessed, quiet: []string{"Leaving"}},
+	{condition: fleet.ClusterConditionProcessed, quiet: []string{"Leaving"}, loud: []string{"OnDeleteIgnored"}},
 	importedRow,
 	{condition: fleet.ClusterConditionRegistered, quiet: []string{reasonWaitingForAgent},
 		reached: reasonRegistered, message: "The agent uses the credential that the hub granted"},
