@@ -91,7 +91,7 @@ func (d *Deployer) isProven(ctx context.Context, of Deployed) (bool, error) {
 	}
 	found, err := history.Read(ctx, self.Kube.CoreV1(), history.ID{Namespace: of.Namespace, Name: of.Name, Revision: of.Revision})
 	switch {
-	case errors.Is(err, history.ErrNotFound):
+	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrUnreadable): // the agent writes none like that
 		return false, nil
 	case err != nil:
 		return false, err

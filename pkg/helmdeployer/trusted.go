@@ -37,6 +37,9 @@ func digest(found *release.Release) [sha256.Size]byte {
 		Notes    map[string]string `json:",omitempty"`
 	}{Manifest: found.Manifest, Notes: notesOf(found)}
 	for _, h := range found.Hooks {
+		if h == nil {
+			h = &release.Hook{}
+		}
 		said.Hooks = append(said.Hooks, hook{h.Name, h.Kind, h.Path, h.Manifest, h.Events, h.Weight})
 	}
 	// Strings and numbers always have a JSON form.

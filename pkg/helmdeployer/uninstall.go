@@ -117,6 +117,11 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 		return nil, err
 	}
 	defer end()
+	if proven, err := d.isProven(ctx, release); err != nil {
+		return nil, err
+	} else if !proven { // before all of its records are read, which may be many and large
+		return nil, unproven(release)
+	}
 	owner, revision := d.trusted.newest(release.Namespace, release.Name)
 	if revision == 0 {
 		owner = Owner{ServiceAccount: release.ServiceAccount}
@@ -131,8 +136,7 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 	}
 	notes, known := d.lastNotes(ctx, records, release, revision)
 	if !known && d.isStrict() && !d.trusted.isNamed(release) && records.Newest() != nil {
-		return nil, fmt.Errorf("release %s/%s, which calls itself bundle %.120q, stays: %w: is it not wanted any more, remove it with helm uninstall",
-			release.Namespace, release.Name, release.BundleID, ErrUnproven)
+		return nil, unproven(release)
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: release.Namespace, Name: release.Name}, debug)
 	uninstall := action.NewUninstall(configure(identity, client, records))
@@ -147,6 +151,11 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 	}
 	d.trusted.drop(release.Namespace, release.Name)
 	return notes, nil
+}
+
+func unproven(release Deployed) error {
+	return fmt.Errorf("release %s/%s, which calls itself bundle %.120q, stays: %w: is it not wanted any more, remove it with helm uninstall",
+		release.Namespace, release.Name, release.BundleID, ErrUnproven)
 }
 
 // lastNotes are the notes of the newest record of a release, if the agent wrote it: since its start, where known is the

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"golang.org/x/sync/semaphore"
 	"helm.sh/helm/v3/pkg/chart"
@@ -148,6 +149,9 @@ func decodeRelease(record []byte) (*release.Release, int, error) {
 	}
 	if r.Name == "" || r.Info == nil {
 		return nil, 0, errors.New("the record of a release has no name or no state")
+	}
+	if slices.Contains(r.Hooks, nil) { // which Helm takes for one
+		return nil, 0, errors.New("the record of a release has a hook that is null")
 	}
 	return r, size, nil
 }

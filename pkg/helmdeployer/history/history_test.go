@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,10 +100,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(base64.StdEncoding.EncodeToString([]byte(fromHelm4))))
 	f.Add([]byte("H4sI"))
 	f.Add([]byte("e30="))
+	f.Add([]byte(base64.StdEncoding.EncodeToString([]byte(`{"name":"app","info":{},"hooks":[null]}`))))
 	f.Fuzz(func(t *testing.T, record []byte) {
 		read, _, err := decodeRelease(record)
 		if err == nil && (read.Name == "" || read.Info == nil) {
 			t.Fatal("a release without a name or a state was taken")
+		}
+		if err == nil && slices.Contains(read.Hooks, nil) {
+			t.Fatal("a release with a hook that is null was taken")
 		}
 	})
 }

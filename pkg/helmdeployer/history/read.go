@@ -54,6 +54,9 @@ func ParseID(s string) (ID, error) {
 // ErrNotFound says that a revision is not recorded.
 var ErrNotFound = errors.New("the release is not recorded on the cluster")
 
+// ErrUnreadable says that a record is not one that Helm could have written, or too large.
+var ErrUnreadable = errors.New("its record cannot be read")
+
 // Read reads one revision.
 func Read(ctx context.Context, client typedcore.SecretsGetter, id ID) (*release.Release, error) {
 	secret, err := client.Secrets(id.Namespace).Get(ctx, id.Key(), metav1.GetOptions{})
@@ -68,7 +71,7 @@ func Read(ctx context.Context, client typedcore.SecretsGetter, id ID) (*release.
 	}
 	found, _, err := decodeRelease(secret.Data[dataKey])
 	if err != nil {
-		return nil, fmt.Errorf("release %s: %w", id, err)
+		return nil, fmt.Errorf("release %s: %w: %w", id, ErrUnreadable, err)
 	}
 	found.Labels = foreign(secret.Labels)
 	return found, nil
