@@ -3,7 +3,12 @@ package bundledeployment
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // guard makes a call of the deployer that ends: by itself, when it takes longer than limit, or a moment after the agent
@@ -17,7 +22,7 @@ func (r *Reconciler) guarded(ctx context.Context, name string, limit time.Durati
 	defer ended()
 	done := make(chan error, 1)
 	go func() {
-		err := call(callCtx)
+		err := safely(callCtx, name, call)
 		cancel()
 		done <- err
 		if r.memory.free(name, began) {
@@ -47,6 +52,22 @@ func (r *Reconciler) guarded(ctx context.Context, name string, limit time.Durati
 	}
 	r.Metrics.Stuck()
 	return fmt.Errorf("a call of Helm that began at %s does not end: the bundle is left alone until it does", stamp(began))
+}
+
+// maxPanic bounds what is told of a panic: it may have words of a chart in it.
+const maxPanic = 200
+
+// safely turns a panic into an error: what one bundle's chart does to Helm must not end the work for all, the agent's own
+// bundle among them.
+func safely(ctx context.Context, name string, call func(ctx context.Context) error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			said := registration.Printable(fmt.Sprint(r), maxPanic)
+			logrus.WithField("bundledeployment", name).Errorf("panic: %s\n%s", said, debug.Stack())
+			err = fmt.Errorf("bundle %s: a call of Helm ended in a panic, which is a fault of it or of this agent: %s", name, said)
+		}
+	}()
+	return call(ctx)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -88,7 +88,9 @@ func (c *Client) WatchUntilReady(resources kube.ResourceList, timeout time.Durat
 	}
 	defer Waiting(c.ctx)()
 	done := make(chan error, 1)
-	go func() { done <- c.Client.WatchUntilReady(resources, timeout) }()
+	go func() {
+		done <- safely("hook "+strings.Join(named(resources), ", "), func() error { return c.Client.WatchUntilReady(resources, timeout) })
+	}()
 	select {
 	case err := <-done:
 		if wait.Interrupted(err) || errors.Is(err, context.DeadlineExceeded) {
