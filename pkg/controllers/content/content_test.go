@@ -155,3 +155,26 @@ func TestFinalizersOfEarlierReleasesAreTakenOff(t *testing.T) {
 	w.contents.Add(c)
 	assert.Empty(t, w.look().Finalizers)
 }
+
+// Those that are on their way out may fill a whole page of what the API server says.
+func TestDeploymentsThatGoDoNotHideOneThatNeedsTheContent(t *testing.T) {
+	for name, leaving := range map[string]int{"one goes": 1, "a page of them goes": livePage, "pages of them go": 2*livePage + 1} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for i := range leaving {
+				w.deployments.Add(needing(fmt.Sprintf("a%03d", i), "s-a", "s-a"))
+			}
+			w.look()
+			for i := range leaving {
+				going := needing(fmt.Sprintf("a%03d", i), "s-a", "s-a")
+				going.Finalizers, going.DeletionTimestamp = []string{"x"}, &metav1.Time{Time: start}
+				w.deployments.Add(going)
+			}
+			w.deployments.Lag = true
+			w.deployments.Add(needing("b", "s-a", "s-a"))
+			assert.NotNil(t, w.look(), "b needs it, which the cache does not show yet")
+			w.deployments.Remove("b", "app")
+			assert.Nil(t, w.look(), "nobody needs it")
+		})
+	}
+}

@@ -25,6 +25,8 @@ const (
 	deploymentsByContent = "fleet.content.deployments"
 	// settle is how long references are gathered before they are counted.
 	settle = 5 * time.Second
+	// livePage is how many deployments are read at a time.
+	livePage = 50
 )
 
 // Deps is what this controller works with.
@@ -129,21 +131,38 @@ func (h *handler) patch(c *fleet.Content, part any, subresources ...string) erro
 	return nil
 }
 
-// remove deletes a Content if the API server knows of nobody either who was just made to need it.
+// remove deletes a Content if the API server knows of nobody either who was just made to need it. It is asked for the
+// version that is staged, which is how each deployment comes to need a Content.
 func (h *handler) remove(c *fleet.Content) error {
-	list, err := h.Deployments.List("", metav1.ListOptions{
-		LabelSelector: labels.Set{fleet.ContentNameLabel: c.Name}.String(), Limit: 1,
-	})
+	needed, err := h.isNeededLive(c.Name)
 	if err != nil {
 		return fmt.Errorf("listing its deployments: %w", err)
 	}
-	for i := range list.Items {
-		if list.Items[i].DeletionTimestamp == nil {
-			return nil // its event counts it
-		}
+	if needed {
+		return nil // the event of who needs it counts it
 	}
 	if err := kube.Deleted(h.Contents.Delete(c.Name, kube.ByUID(c.UID))); err != nil {
 		return fmt.Errorf("deleting it: %w", err)
 	}
 	return nil
+}
+
+// isNeededLive looks through all deployments of a Content until there is one that does not go: any number may be on their
+// way out.
+func (h *handler) isNeededLive(name string) (bool, error) {
+	options := metav1.ListOptions{LabelSelector: labels.Set{fleet.ContentNameLabel: name}.String(), Limit: livePage}
+	for {
+		list, err := h.Deployments.List("", options)
+		if err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if list.Items[i].DeletionTimestamp == nil {
+				return true, nil
+			}
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			return false, nil
+		}
+	}
 }
