@@ -16,7 +16,7 @@ import (
 )
 
 // dropCopies removes the copies that a BundleDeployment left. One that another BundleDeployment uses too becomes that
-// one's.
+// one's, and one that a person has copied further stays: it came with the labels, and says another place.
 func (r *Reconciler) dropCopies(ctx context.Context, session *attached, name string) error {
 	copies, err := copiesOf(ctx, r.Local.Agent(), name)
 	if err != nil {
@@ -24,6 +24,9 @@ func (r *Reconciler) dropCopies(ctx context.Context, session *attached, name str
 	}
 	var errs []error
 	for _, c := range copies {
+		if c.isElsewhere() {
+			continue
+		}
 		errs = append(errs, r.dropCopy(ctx, session, c.kind, c.meta))
 	}
 	return errors.Join(errs...)

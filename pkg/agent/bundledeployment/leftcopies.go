@@ -74,6 +74,12 @@ func (c copied) isOurs() bool {
 	return c.meta.Annotations[names.CopiedToAnnotation] == placeOfCopy(c.meta.Namespace, c.meta.Name)
 }
 
+// isElsewhere says whether a copy says another place than where it is. One of an older agent says none.
+func (c copied) isElsewhere() bool {
+	place, ok := c.meta.Annotations[names.CopiedToAnnotation]
+	return ok && place != placeOfCopy(c.meta.Namespace, c.meta.Name)
+}
+
 func (c copied) isWantedBy(bd *fleet.BundleDeployment) bool {
 	return helmdeployer.Namespace(bd.Spec.Options) == c.meta.Namespace &&
 		slices.ContainsFunc(bd.Spec.Options.DownstreamResources, func(d fleet.DownstreamResource) bool {

@@ -151,6 +151,24 @@ func TestACopyThatAnotherBundleUsesBecomesThatOnes(t *testing.T) {
 	w.eventually("it goes", func() bool { return !w.hasSecret("apps", "shared") && !w.hasConfigMap("apps", "shared") })
 }
 
+// At the end of a bundle, what reflectors and people made of its copies stays: labels go with such a one.
+func TestWhatWasCopiedFurtherStaysAtTheEndOfTheBundle(t *testing.T) {
+	w := newWorld(t)
+	w.leave("apps", "shared", "app", "apps/shared")
+	w.leave("apps", "old", "app", "")
+	w.leave("mine", "shared", "app", "apps/shared")
+	w.leave("apps", "renamed", "app", "apps/shared")
+	w.putSource("one")
+	w.run()
+	w.attach(token)
+	w.put("app", copies)
+	w.isDeployed("app")
+	w.hub.Remove(deployments, clusterNamespace, "app")
+	w.eventually("the copies go", func() bool { return !w.hasSecret("apps", "shared") && !w.hasSecret("apps", "old") })
+	assert.True(t, w.hasSecret("mine", "shared"))
+	assert.True(t, w.hasSecret("apps", "renamed"))
+}
+
 // While the version that does without it is not on the cluster, something may use the copy.
 func TestACopyStaysUntilTheVersionWithoutItIsDeployed(t *testing.T) {
 	w := start(t)
