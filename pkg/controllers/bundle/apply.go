@@ -92,6 +92,11 @@ func bounded(errs []error) error {
 
 // applyOne writes one cluster's objects, and notes in the place what there is now.
 func (h *handler) applyOne(c change) error {
+	if c.create {
+		if err := h.askName(c.out.Deployment); err != nil {
+			return err
+		}
+	}
 	if err := h.writeCopies(c.place); err != nil {
 		return err
 	}
@@ -151,6 +156,31 @@ func (h *handler) applySecret(c change) error {
 	return h.writeSecret(have, want)
 }
 
+// askName keeps values and copies from being laid where the deployment of that name is known to be another bundle's.
+func (h *handler) askName(want *fleet.BundleDeployment) error {
+	known, ok := h.deployments.Find(want.Namespace, want.Name)
+	if !ok {
+		var err error
+		if known, err = found(h.Deployments.Cache().Get(want.Namespace, want.Name)); err != nil {
+			return fmt.Errorf("reading BundleDeployment %s/%s: %w", want.Namespace, want.Name, err)
+		}
+	}
+	if known == nil {
+		return nil
+	}
+	return nameTaken(known, want)
+}
+
+// nameTaken says that a deployment is that of another bundle.
+func nameTaken(have, want *fleet.BundleDeployment) error {
+	namespace, _ := bundleOf(have)
+	if namespace == "" || namespace == want.Labels[fleet.BundleNamespaceLabel] {
+		return nil
+	}
+	return fmt.Errorf("BundleDeployment %s/%s belongs to the bundle of that name in namespace %s: two of one name cannot go to one cluster, rename one of them",
+		want.Namespace, want.Name, namespace)
+}
+
 // lookLive reads a deployment that is believed not to exist, or to be otherwise; errBehind says that there is one.
 func (h *handler) lookLive(want *fleet.BundleDeployment) (*fleet.BundleDeployment, error) {
 	live, err := found(h.Deployments.Get(want.Namespace, want.Name, metav1.GetOptions{}))
@@ -160,9 +190,8 @@ func (h *handler) lookLive(want *fleet.BundleDeployment) (*fleet.BundleDeploymen
 	if live == nil {
 		return nil, nil
 	}
-	if namespace, _ := bundleOf(live); namespace != "" && namespace != want.Labels[fleet.BundleNamespaceLabel] {
-		return nil, fmt.Errorf("BundleDeployment %s/%s belongs to the bundle of that name in namespace %s: two of one name cannot go to one cluster, rename one of them",
-			want.Namespace, want.Name, namespace)
+	if err := nameTaken(live, want); err != nil {
+		return nil, err
 	}
 	h.deployments.Created(live)
 	return live, errBehind

@@ -168,6 +168,25 @@ func TestTwoBundlesOfOneNameDoNotShareACluster(t *testing.T) {
 	assert.Equal(t, "elsewhere", w.deployment("a").Labels[fleet.BundleNamespaceLabel])
 }
 
+// The values of the loser would be removed by the other, written again, and so on; its copies go nowhere either.
+func TestOfTwoBundlesOfOneNameTheLaterLaysNothingDown(t *testing.T) {
+	w := newWorld(t)
+	w.addCluster("a", prod)
+	w.secrets.Add(pullSecret("one"))
+	w.deployments.Add(&fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: placeOf("a"), Name: app, Labels: map[string]string{
+		fleet.BundleNamespaceLabel: "elsewhere", fleet.BundleLabel: app,
+	}}})
+	w.bundles.Add(newBundle(withValues, copying(pull)))
+	require.Error(t, w.look())
+	assert.Nil(t, w.secrets.Live(placeOf("a"), app), "values")
+	assert.Nil(t, w.secrets.Live(placeOf("a"), "pull"), "copies")
+	assert.Contains(t, w.readyMessage(), "belongs to the bundle of that name in namespace elsewhere")
+
+	w.deployments.Remove(placeOf("a"), app)
+	w.mustLook()
+	assert.NotNil(t, w.secrets.Live(placeOf("a"), app), "the name is free")
+}
+
 func TestADeploymentWithoutItsLabelsIsTakenBack(t *testing.T) {
 	w := newWorld(t)
 	w.addCluster("a", prod)
