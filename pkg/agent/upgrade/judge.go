@@ -121,9 +121,10 @@ func judge(f facts, before trouble) verdict {
 }
 
 // verdict is what is said of an upgrade that was taken back, as long as the pod that it was put back to runs, and the bundle
-// still wants the other: a bundle that wants what runs, or a third one, has nothing that was taken back.
+// still wants the other: a bundle that wants what runs, or a third one, has nothing that was taken back. Nor has one whose
+// Deployment somebody changed by hand within one generation: that is to be put right.
 func (r record) verdict(running, wanted string) verdict {
-	if r.Generation == "" || r.To != running || wanted != "" && wanted != r.Generation {
+	if r.Generation == "" || r.To != running || r.Generation == running || wanted != "" && wanted != r.Generation {
 		return verdict{}
 	}
 	since := r.Since

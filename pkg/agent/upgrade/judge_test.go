@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/rancher/fleet/pkg/agentupgrade"
 	"github.com/rancher/fleet/pkg/names"
 )
 
@@ -234,4 +235,21 @@ func TestAMessageIsBounded(t *testing.T) {
 	v := judge(upgrading(pod("new", "two", waits("ErrImagePull", strings.Repeat("é\n", 500)))), trouble{})
 	assert.LessOrEqual(t, len(v.report.Message), 256)
 	assert.NotContains(t, v.report.Message, "\n")
+}
+
+// Somebody changes the image by hand while the bundle is paused: the template is put back, and the bundle, which wants just
+// that, is not left alone for it.
+func TestNothingIsSaidToBeTakenBackWithinOneGeneration(t *testing.T) {
+	f := upgrading(pod("new", "two", crashed(takeBackCrashes)))
+	f.deployment.Spec.Template, f.sets[1].Spec.Template = template("g1"), template("g1")
+	for _, wanted := range []string{"", "g1"} {
+		f.wanted = wanted
+		v := judge(f, trouble{generation: "g1", reason: agentupgrade.CrashLoop, since: now.Add(-time.Minute)})
+		require.True(t, v.takeBack)
+		_, kept, err := withTemplateOf(f.deployment, v)
+		require.NoError(t, err)
+		said := kept.verdict(kept.To, wanted)
+		assert.Nil(t, said.report)
+		assert.Empty(t, said.taken, "else the agent's bundle is not put right any more")
+	}
 }
