@@ -204,7 +204,7 @@ func (d *Deployer) leave(ctx context.Context, job Job, other Deployed) error {
 	if job.Agent || other.Agent {
 		return d.forget(ctx, other)
 	}
-	if _, err := d.uninstall(ctx, other); err != nil {
+	if _, _, err := d.uninstall(ctx, other); err != nil {
 		return fmt.Errorf("removing release %s/%s, which the bundle had before: %w", other.Namespace, other.Name, err)
 	}
 	return nil

@@ -189,6 +189,7 @@ func TestAChangedRecordHasNoHooksRunAndNoNamespaceRemoved(t *testing.T) {
 			assert.Equal(t, forged != nil, w.has("Namespace", "", appNamespace))
 			if forged == nil {
 				assert.Equal(t, tenant, w.userOf("POST /api/v1/namespaces/apps/configmaps"), "the hook is the account's")
+				assert.Equal(t, tenant, w.userOf("DELETE /api/v1/namespaces/apps"), "and so is the namespace")
 			}
 		})
 	}

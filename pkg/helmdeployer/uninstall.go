@@ -31,13 +31,13 @@ func (d *Deployer) Uninstall(ctx context.Context, bundleID string) error {
 			errs = append(errs, d.forget(ctx, release))
 			continue
 		}
-		notes, err := d.uninstall(ctx, release)
+		identity, notes, err := d.uninstall(ctx, release)
 		switch {
 		case errors.Is(err, ErrUnproven):
 			unproven, err = errors.Join(unproven, err), nil
 		case err != nil:
 		case notes[deleteNamespaceAnnotation] == "true":
-			err = d.deleteNamespace(ctx, release.Namespace)
+			err = d.deleteNamespace(ctx, identity, release)
 		case release.DeleteNamespace:
 			logrus.WithField("release", release.Namespace+"/"+release.Name).
 				Warn("The namespace of this release is not removed: only its record says that it is ours")
@@ -62,7 +62,7 @@ func (d *Deployer) UninstallRelease(ctx context.Context, release Deployed) error
 			if known.Agent {
 				return d.forget(ctx, known)
 			}
-			_, err := d.uninstall(ctx, known)
+			_, _, err := d.uninstall(ctx, known)
 			return err
 		}
 	}
@@ -109,34 +109,34 @@ func (d *Deployer) dropLoaded(release Deployed) {
 }
 
 // uninstall removes a release on behalf of whom it was deployed by. What another release has taken over stays, and so does
-// what the release has not marked. Hooks are run, and the notes of the record returned, only where the agent wrote the record;
-// on whose behalf it was deployed it knows then, too. Where only the record says whose the release is, that is ErrUnproven.
-func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[string]string, err error) {
+// what the release has not marked. It returns on whose behalf that was. Hooks are run, and the notes of the record returned, only
+// where the agent wrote the record; on whose behalf it was deployed it knows then, too. Where only the record says whose the release is, that is ErrUnproven.
+func (d *Deployer) uninstall(ctx context.Context, release Deployed) (identity *cluster.Identity, notes map[string]string, err error) {
 	end, err := d.turns.take(ctx, release.Namespace, release.Name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer end()
 	if proven, err := d.isProven(ctx, release); err != nil {
-		return nil, err
+		return nil, nil, err
 	} else if !proven { // before all of its records are read, which may be many and large
-		return nil, unproven(release)
+		return nil, nil, unproven(release)
 	}
 	owner, revision := d.trusted.newest(release.Namespace, release.Name)
 	if revision == 0 {
 		owner = Owner{ServiceAccount: release.ServiceAccount}
 	}
-	identity, err := d.onBehalf(ctx, owner)
+	identity, err = d.onBehalf(ctx, owner)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	records, err := history.Open(ctx, identity.Kube.CoreV1().Secrets(release.Namespace), release.Name, d.cfg.Now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	notes, known := d.lastNotes(ctx, records, release, revision)
 	if !known && d.isStrict() && !d.trusted.isNamed(release) && records.Newest() != nil {
-		return nil, unproven(release)
+		return nil, nil, unproven(release)
 	}
 	client := identity.NewClient(ctx, cluster.Release{Namespace: release.Namespace, Name: release.Name}, debug)
 	uninstall := action.NewUninstall(configure(identity, client, records))
@@ -147,10 +147,10 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (notes map[s
 	}
 	defer d.dropLoaded(release)
 	if _, err := uninstall.Run(release.Name); err != nil {
-		return nil, fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))
+		return nil, nil, fmt.Errorf("uninstalling release %s/%s: %w", release.Namespace, release.Name, errors.Join(err, client.Trouble()))
 	}
 	d.trusted.drop(release.Namespace, release.Name)
-	return notes, nil
+	return identity, notes, nil
 }
 
 func unproven(release Deployed) error {
@@ -178,8 +178,10 @@ var protected = []string{
 	names.DefaultSystemNamespace, names.RegistrationNamespace(names.DefaultSystemNamespace), names.AgentsNamespace(names.DefaultSystemNamespace),
 }
 
-// deleteNamespace removes the namespace of a release, unless it is protected, the agent's, or another release's too.
-func (d *Deployer) deleteNamespace(ctx context.Context, namespace string) error {
+// deleteNamespace removes the namespace of a release on behalf of whom that was deployed by, unless it is protected, the
+// agent's, or another release's too. Whether it is another's, whose records that one may not list, the agent itself looks up.
+func (d *Deployer) deleteNamespace(ctx context.Context, identity *cluster.Identity, release Deployed) error {
+	namespace := release.Namespace
 	if namespace == d.cfg.Namespace || slices.Contains(protected, namespace) {
 		return nil
 	}
@@ -194,7 +196,12 @@ func (d *Deployer) deleteNamespace(ctx context.Context, namespace string) error 
 	if slices.ContainsFunc(left, func(e history.Entry) bool { return e.Namespace == namespace }) {
 		return nil
 	}
-	if err := self.Kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	err = identity.Kube.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{})
+	switch {
+	case apierrors.IsForbidden(err): // it would be the next time as well
+		logrus.WithField("release", release.Namespace+"/"+release.Name).
+			Warnf("The namespace of this release is not removed, its account may not do that: %v", err)
+	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("removing namespace %s: %w", namespace, err)
 	}
 	return nil

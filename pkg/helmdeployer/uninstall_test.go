@@ -1,6 +1,7 @@
 package helmdeployer
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,6 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/rancher/fleet/pkg/kube/kubetest"
 )
 
 const definition = `apiVersion: apiextensions.k8s.io/v1
@@ -241,4 +244,30 @@ func TestReleasesOfOtherAgentsAreTakenOver(t *testing.T) {
 	assert.Equal(t, "apps/app:2", got.ID)
 	require.NoError(t, d.Uninstall(t.Context(), "app"))
 	assert.False(t, w.has("ConfigMap", appNamespace, "z"))
+}
+
+// An account that may do all in one namespace, and nothing with namespaces, has no namespace removed by the agent's rights.
+func TestANamespaceIsRemovedOnTheAccountsBehalf(t *testing.T) {
+	for name, may := range map[string]bool{"that may": true, "that may not": false} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: appNamespace}})
+			d := w.deployer()
+			job := w.tenants(configMap("a", "one"))
+			job.Options.DeleteNamespace = true
+			_, err := d.Deploy(t.Context(), job)
+			require.NoError(t, err)
+			w.breaks(func(rw http.ResponseWriter, r *http.Request) bool {
+				if may || r.Method != http.MethodDelete || r.URL.Path != "/api/v1/namespaces/"+appNamespace {
+					return false
+				}
+				kubetest.Fail(rw, http.StatusForbidden, metav1.StatusReasonForbidden, "the account may not")
+				return true
+			})
+			require.NoError(t, d.Uninstall(t.Context(), "app"), "what is refused is told, and not tried again")
+			assert.Equal(t, tenant, w.userOf("DELETE /api/v1/namespaces/apps"))
+			assert.Equal(t, !may, w.has("Namespace", "", appNamespace))
+			assert.Empty(t, w.states(appNamespace, "app"))
+		})
+	}
 }
