@@ -121,6 +121,8 @@ const (
 	AgentTakenBackAnnotation = Prefix + "agent-taken-back"
 	// CopiedToAnnotation says, on a copy for the downstreamResources of a bundle, where the agent put it: <namespace>/<name>.
 	CopiedToAnnotation = Prefix + "copied-to"
+	// CopiedFromAnnotation says, on such a copy in a cluster's namespace, which namespace its source is in.
+	CopiedFromAnnotation = Prefix + "copied-from"
 	// AgentOwnerAnnotation says, on an agent's namespace of a downstream cluster, whose agent that is.
 	AgentOwnerAnnotation = Prefix + "agent-owner"
 	// OwnerAnnotation names the owner of an object that lies in another namespace, where no ownerReference may stand.

@@ -98,7 +98,7 @@ func (p *pass) copyOne(ctx context.Context, client kubernetes.Interface, namespa
 // the whole object.
 func copiedMeta(source metav1.ObjectMeta, namespace, owner string) metav1.ObjectMeta {
 	foreign := func(key, _ string) bool {
-		return key == names.ManagedLabel || key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, names.ApplyPrefix)
+		return key == names.ManagedLabel || key == names.CopiedFromAnnotation || key == corev1.LastAppliedConfigAnnotation || strings.HasPrefix(key, names.ApplyPrefix)
 	}
 	meta := metav1.ObjectMeta{
 		Namespace: namespace, Name: source.Name,

@@ -18,7 +18,7 @@ func (w *world) putSource(value string) {
 	meta := metav1.ObjectMeta{
 		Namespace: clusterNamespace, Name: "shared",
 		Labels:      map[string]string{"mine": "yes", fleet.ManagedLabel: "true"},
-		Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: value},
+		Annotations: map[string]string{corev1.LastAppliedConfigAnnotation: value, names.CopiedFromAnnotation: "fleet-default"},
 	}
 	w.hub.Put("/secrets", &corev1.Secret{ObjectMeta: meta, Type: "mine/type", Data: map[string][]byte{"key": []byte(value)}})
 	w.hub.Put("/configmaps", &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"key": value}})

@@ -140,7 +140,7 @@ func (h *handler) kubeconfigOf(secret *corev1.Secret) (string, error) {
 	return clusters[0].Namespace + "/" + clusters[0].Name, nil
 }
 
-// copyMeta keeps the labels and annotations that a person gave.
+// copyMeta keeps the labels and annotations that a person gave, and notes where they are from.
 func copyMeta(source metav1.ObjectMeta, namespace string) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: source.Name, Labels: map[string]string{}}
 	for key, value := range source.Labels {
@@ -154,6 +154,7 @@ func copyMeta(source metav1.ObjectMeta, namespace string) metav1.ObjectMeta {
 		}
 	}
 	meta.Labels[names.ManagedLabel], meta.Labels[deployment.CopyLabel] = "true", "true"
+	metav1.SetMetaDataAnnotation(&meta, names.CopiedFromAnnotation, source.Namespace)
 	return meta
 }
 

@@ -42,6 +42,7 @@ func TestCopiesComeBeforeTheDeployment(t *testing.T) {
 	assert.Equal(t, corev1.SecretTypeDockercfg, copied.Type)
 	assert.Equal(t, map[string]string{"kept": "yes", names.ManagedLabel: "true", deployment.CopyLabel: "true"}, copied.Labels)
 	assert.Equal(t, "v", w.configMaps.Live(placeOf("a"), "settings").Data["k"])
+	assert.Equal(t, workspace, copied.Annotations[names.CopiedFromAnnotation])
 	generation := w.deployment("a").Spec.DownstreamResourcesGeneration
 	assert.NotZero(t, generation)
 

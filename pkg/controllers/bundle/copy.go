@@ -37,12 +37,15 @@ func (h *handler) writeCopies(p *place) error {
 func (h *handler) writeSecretCopy(want *corev1.Secret) error {
 	have, err := h.knownSecret(want.Namespace, want.Name)
 	for try := 0; err == nil && try < writeTries; try++ {
+		if have != nil {
+			if err := h.mayBeCopied(have, want, deployment.SecretKind); err != nil {
+				return err
+			}
+		}
 		var written *corev1.Secret
 		switch {
 		case have == nil:
 			written, err = h.Secrets.Create(want)
-		case !deployment.IsCopy(have):
-			return notOurs("Secret", want.Namespace, want.Name)
 		case sameCopy(have, want):
 			return nil
 		case have.Type != want.Type: // which cannot be changed
@@ -71,8 +74,8 @@ func (h *handler) writeConfigMapCopy(want *corev1.ConfigMap) error {
 		if have == nil {
 			_, err = h.ConfigMaps.Create(want)
 		} else {
-			if !deployment.IsCopy(have) {
-				return notOurs("ConfigMap", want.Namespace, want.Name)
+			if err := h.mayBeCopied(have, want, deployment.ConfigMapKind); err != nil {
+				return err
 			}
 			if sameConfigMap(have, want) {
 				return nil
@@ -99,10 +102,6 @@ func sameConfigMap(have, want *corev1.ConfigMap) bool {
 // isOutdated says that an object is not as it was believed to be: it is there, it is gone, or it was changed.
 func isOutdated(err error) bool {
 	return apierrors.IsAlreadyExists(err) || apierrors.IsConflict(err) || apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-}
-
-func notOurs(kind, namespace, name string) error {
-	return fmt.Errorf("downstreamResources: %s %s/%s is there and is no copy; rename the object that is to be copied", kind, namespace, name)
 }
 
 // dropCopies deletes the copies that a deployment needed and now, as all others of its cluster, does not. Which others there
