@@ -114,6 +114,7 @@ func (h *handler) applyOne(c change) error {
 		before := c.place.deployment
 		c.place.deployment = written
 		if err := h.dropCopies(before, written); err != nil {
+			h.swept.Store(written.Namespace, sweep{failed: true}) // the deployment does not name them any more
 			return err
 		}
 	}

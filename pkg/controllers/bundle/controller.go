@@ -75,6 +75,8 @@ type handler struct {
 	missing, kept sync.Map
 	// behind is how long a bundle waits if something of it is not as the cache has it once more.
 	behind sync.Map
+	// swept is, by the namespace of each cluster, when copies that nobody needs were looked for there.
+	swept sync.Map
 }
 
 func newHandler(deps Deps) *handler {

@@ -10,7 +10,6 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
-	"github.com/rancher/fleet/pkg/kube"
 )
 
 // writeCopies brings the copies in a cluster's namespace to what they should be.
@@ -135,9 +134,7 @@ func (h *handler) dropCopy(namespace string, c deployment.Copy) error {
 		if err != nil || have == nil || !deployment.IsCopy(have) {
 			return err
 		}
-		if err := kube.Deleted(h.ConfigMaps.Delete(namespace, c.Name, kube.ByUID(have.UID))); err != nil {
-			return fmt.Errorf("deleting ConfigMap %s/%s: %w", namespace, c.Name, err)
-		}
+		return h.dropConfigMap(have)
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (h *handler) deployAll(bundle *fleet.Bundle) error {
 	}
 	h.remember(in)
 	if !still {
-		out.retry = errors.Join(out.retry, h.prune(in))
+		out.retry = errors.Join(out.retry, h.prune(in), h.sweepCopies(in))
 	}
 	if err := h.report(in, out, res); err != nil {
 		return errors.Join(err, out.retry)

@@ -3,6 +3,8 @@ package bundle
 import (
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/deployment"
 	"github.com/rancher/fleet/pkg/names"
@@ -18,6 +20,8 @@ const (
 	// that they copy to clusters.
 	bundlesByChoice = "fleet.bundle.choices"
 	bundlesByCopy   = "fleet.bundle.copies"
+	// secretCopies indexes the Secrets that were copied to clusters by their namespace.
+	secretCopies = "fleet.bundle.secretcopies"
 	// clustersByName indexes Clusters by the two names that a target may call them.
 	clustersByName = "fleet.bundle.clusters"
 	// clustersByAgentBundle indexes Clusters by the name of their agents' bundles.
@@ -39,6 +43,12 @@ func (h *handler) addIndexers() {
 	})
 	h.Bundles.Cache().AddIndexer(bundlesByChoice, func(b *fleet.Bundle) ([]string, error) { return choices(b), nil })
 	h.Bundles.Cache().AddIndexer(bundlesByCopy, func(b *fleet.Bundle) ([]string, error) { return copyKeys(b), nil })
+	h.Secrets.Cache().AddIndexer(secretCopies, func(s *corev1.Secret) ([]string, error) {
+		if !deployment.IsCopy(s) {
+			return nil, nil
+		}
+		return []string{s.Namespace}, nil
+	})
 	h.Clusters.Cache().AddIndexer(clustersByName, func(c *fleet.Cluster) ([]string, error) { return clusterNames(c), nil })
 	h.Clusters.Cache().AddIndexer(clustersByAgentBundle, func(c *fleet.Cluster) ([]string, error) {
 		return []string{c.Namespace + "/" + names.AgentBundle(c.Name)}, nil

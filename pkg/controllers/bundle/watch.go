@@ -123,6 +123,9 @@ func (h *handler) onNamespace(before, now *corev1.Namespace) {
 		equality.Semantic.DeepEqual(before.Annotations, now.Annotations) {
 		return
 	}
+	if now == nil {
+		h.swept.Delete(before.Name)
+	}
 	for _, ns := range []*corev1.Namespace{before, now} {
 		if ns != nil {
 			h.wakeBundlesOf(h.clusterAt(ns))
