@@ -86,11 +86,11 @@ func TestTheSweepTakesNoCopyThatADeploymentNeeds(t *testing.T) {
 
 	// Another deployment needs it, which the cache does not show yet; and what is no copy is nobody's business.
 	w.secrets.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: placeOf("a"), Name: "theirs"}})
-	w.deployments.Lag = true
 	w.deployments.Add(&fleet.BundleDeployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: placeOf("a"), Name: "another"},
 		Spec:       fleet.BundleDeploymentSpec{Options: fleet.BundleDeploymentOptions{DownstreamResources: []fleet.DownstreamResource{pull}}},
 	})
+	w.deployments.Hide(placeOf("a"), "another")
 	w.bundles.Add(newBundle(without))
 	w.clock.SetTime(now.Add(2 * kube.SweepInterval))
 	w.mustLook()
@@ -99,7 +99,6 @@ func TestTheSweepTakesNoCopyThatADeploymentNeeds(t *testing.T) {
 	assert.Nil(t, w.configMaps.Live(placeOf("a"), "settings"))
 
 	w.deployments.Remove(placeOf("a"), "another")
-	w.deployments.Sync()
 	w.mustLook()
 	assert.NotNil(t, w.secrets.Live(placeOf("a"), "pull"), "its time has not come")
 	w.clock.SetTime(now.Add(3 * kube.SweepInterval))
