@@ -188,7 +188,7 @@ func (op *operation) findOthers() error {
 		if release.Namespace == id.Namespace && release.Name == id.Name {
 			op.d.trusted.name(release.Namespace, release.Name, op.job.Name) // the status says it
 		}
-		proven, err := op.d.isProven(op.ctx, release)
+		proven, err := op.d.Proven(op.ctx, release)
 		if err != nil {
 			return err
 		}

@@ -206,3 +206,33 @@ func TestAForgedRecordRemovesNoNamespace(t *testing.T) {
 	assert.Equal(t, []string{"1 deployed"}, w.states(appNamespace, "forged"))
 	assert.True(t, w.has("Namespace", "", appNamespace))
 }
+
+// A record elsewhere that calls itself the same bundle decides nothing about the bundle's release: whether that is kept, or
+// removed. An agent that has just started tells them apart by the seal.
+func TestAForgedRecordElsewhereDecidesNothing(t *testing.T) {
+	for name, fresh := range map[string]bool{"the agent that deployed it": false, "the next one": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			d := w.deployer()
+			_, err := d.Deploy(t.Context(), raw("victim", configMap("a", "one")))
+			require.NoError(t, err)
+			w.record("attackers", "x", map[string]string{
+				bundleIDAnnotation: "victim", agentNamespaceAnnotation: agentNamespace, keepResourcesAnnotation: "true",
+			})
+			if fresh {
+				d = w.deployer()
+			}
+			found, err := d.List(t.Context())
+			require.NoError(t, err)
+			require.Len(t, found, 2)
+			for _, release := range found {
+				proven, err := d.Proven(t.Context(), release)
+				require.NoError(t, err)
+				assert.Equal(t, release.Namespace == appNamespace, proven, release.Namespace)
+			}
+			require.NoError(t, d.Uninstall(t.Context(), "victim"))
+			assert.False(t, w.has("ConfigMap", appNamespace, "a"))
+			assert.Empty(t, w.states(appNamespace, "victim"))
+		})
+	}
+}

@@ -79,9 +79,9 @@ func (d *Deployer) isOutsized(ctx context.Context, namespace, name string, found
 	return d.isStrict() && len(found.Manifest) > maxUnsealed && !d.isSealed(ctx, namespace, name, found)
 }
 
-// isProven says whether a release, as it is listed, is this agent's for certain: by what it did or heard since its start, or
+// Proven says whether a release, as it is listed, is this agent's for certain: by what it did or heard since its start, or
 // by the seal of the record.
-func (d *Deployer) isProven(ctx context.Context, of Deployed) (bool, error) {
+func (d *Deployer) Proven(ctx context.Context, of Deployed) (bool, error) {
 	if !d.isStrict() || d.trusted.isNamed(of) {
 		return true, nil
 	}

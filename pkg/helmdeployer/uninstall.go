@@ -117,7 +117,7 @@ func (d *Deployer) uninstall(ctx context.Context, release Deployed) (identity *c
 		return nil, nil, err
 	}
 	defer end()
-	if proven, err := d.isProven(ctx, release); err != nil {
+	if proven, err := d.Proven(ctx, release); err != nil {
 		return nil, nil, err
 	} else if !proven { // before all of its records are read, which may be many and large
 		return nil, nil, unproven(release)

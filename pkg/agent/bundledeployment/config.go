@@ -50,6 +50,7 @@ type Deployer interface {
 	Recorded(ctx context.Context, releaseID string) (bool, error)
 	Correct(ctx context.Context, releaseID string, owner helmdeployer.Owner, how fleet.CorrectDrift) (helmdeployer.Release, error)
 	List(ctx context.Context) ([]helmdeployer.Deployed, error)
+	Proven(ctx context.Context, release helmdeployer.Deployed) (bool, error)
 	Uninstall(ctx context.Context, bundleID string) error
 	Forget(ctx context.Context, bundleID string) error
 }

@@ -40,7 +40,8 @@ func isAgent(bd *fleet.BundleDeployment, s *attached) bool {
 }
 
 // hasAgent says whether the agent itself was deployed for a bundle, which need not be that of this cluster: after its
-// Cluster was made under another name, an agent's release has the old one. It is forgotten and never uninstalled.
+// Cluster was made under another name, an agent's release has the old one. It is forgotten and never uninstalled. The releases
+// are those that count.
 func hasAgent(name string, s *attached, releases []helmdeployer.Deployed) bool {
 	return name == names.AgentBundle(s.Cluster) ||
 		slices.ContainsFunc(releases, func(r helmdeployer.Deployed) bool { return r.Agent })

@@ -44,6 +44,9 @@ type deployer struct {
 	uninstalled []string
 	forgotten   []string
 	loads       int
+	// unproven are bundles of whose releases only their records say whose they are; unsaid is the error of asking for that.
+	unproven map[string]bool
+	unsaid   error
 	// unrecorded are releases whose record is gone, asked is how often it was asked for.
 	unrecorded map[string]bool
 	asked      int
@@ -58,7 +61,7 @@ type deployer struct {
 func newDeployer() *deployer {
 	return &deployer{
 		revisions: map[string]int{}, fails: map[string]error{}, hangs: map[string]bool{}, waits: map[string]bool{}, keeps: map[string]bool{}, origins: map[string]string{},
-		agents: map[string]bool{}, objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
+		agents: map[string]bool{}, objects: map[string][]*unstructured.Unstructured{}, unrecorded: map[string]bool{}, unproven: map[string]bool{}, foreign: map[string]bool{}, applied: func(string) {}, until: make(chan struct{}),
 	}
 }
 
@@ -145,6 +148,17 @@ func (d *deployer) List(context.Context) (out []helmdeployer.Deployed, err error
 		out = append(out, helmdeployer.Deployed{BundleID: name, Namespace: "default", Name: name, Origin: d.origins[name], KeepResources: d.keeps[name], Agent: d.agents[name]})
 	}
 	return out, nil
+}
+
+// Proven says that what this deployer has deployed is proven, and nothing else.
+func (d *deployer) Proven(_ context.Context, release helmdeployer.Deployed) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.unsaid != nil {
+		return false, d.unsaid
+	}
+	_, ok := d.revisions[release.BundleID]
+	return ok && release.Namespace == "default" && release.Name == release.BundleID && !d.unproven[release.BundleID], nil
 }
 
 func (d *deployer) Uninstall(_ context.Context, name string) error {

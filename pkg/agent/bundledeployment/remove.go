@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -27,7 +28,11 @@ func (r *Reconciler) remove(ctx context.Context, session *attached, name string,
 	if err != nil {
 		return err
 	}
-	foreign, err := r.isForeign(ctx, session, name, releases, log)
+	deciding, err := r.deciding(ctx, releases)
+	if err != nil {
+		return err
+	}
+	foreign, err := r.isForeign(ctx, session, name, deciding, log)
 	if foreign || err != nil {
 		return err
 	}
@@ -40,7 +45,7 @@ func (r *Reconciler) remove(ctx context.Context, session *attached, name string,
 		return nil
 	}
 	r.Monitor.Forget(name)
-	if err := r.takeAway(ctx, session, name, releases, log); err != nil {
+	if err := r.takeAway(ctx, session, name, deciding, log); err != nil {
 		r.Metrics.Removed(metrics.RemoveFailed)
 		return fmt.Errorf("removing what was deployed for %s: %w", name, err)
 	}
@@ -62,7 +67,26 @@ func (r *Reconciler) releasesOf(ctx context.Context, name string) ([]helmdeploye
 	return out, nil
 }
 
-// isForeign says that all releases of a bundle come from another hub, or from an earlier life of the Cluster: a cluster that
+// deciding are those of a bundle's releases that decide what becomes of it: the proven ones. Whoever may write Secrets anywhere
+// can write a record that calls itself that bundle. Where none is proven all count, and nothing but records is removed.
+func (r *Reconciler) deciding(ctx context.Context, releases []helmdeployer.Deployed) ([]helmdeployer.Deployed, error) {
+	var proven []helmdeployer.Deployed
+	for _, release := range releases {
+		ok, err := r.Deployer.Proven(ctx, release)
+		if err != nil {
+			return nil, fmt.Errorf("whether release %s/%s is this agent's: %w", release.Namespace, release.Name, err)
+		}
+		if ok {
+			proven = append(proven, release)
+		}
+	}
+	if len(proven) > 0 {
+		return proven, nil
+	}
+	return releases, nil
+}
+
+// isForeign says that a release of a bundle comes from another hub, or from an earlier life of the Cluster: a cluster that
 // moves keeps what it has, until a bundle of the same name takes it over or somebody removes it.
 func (r *Reconciler) isForeign(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) (bool, error) {
 	if len(releases) == 0 || hasAgent(name, session, releases) { // a record of an agent is only forgotten
@@ -72,10 +96,8 @@ func (r *Reconciler) isForeign(ctx context.Context, session *attached, name stri
 	if err != nil {
 		return false, fmt.Errorf("what was deployed for %s is kept: %w", name, err)
 	}
-	for _, release := range releases {
-		if origin == "" || release.Origin == "" || release.Origin == origin {
-			return false, nil
-		}
+	if origin == "" || !slices.ContainsFunc(releases, func(d helmdeployer.Deployed) bool { return d.Origin != "" && d.Origin != origin }) {
+		return false, nil
 	}
 	r.memory.about(name, func(n *note) {
 		if !n.foreign {
@@ -121,15 +143,14 @@ func isGone(ctx context.Context, session *attached, name string) error {
 }
 
 // takeAway removes releases and copies. The agent does not remove itself, and what is to be kept is only forgotten, the
-// copies with it: it may use them.
+// copies with it: it may use them. Where some releases are to be kept and others are not, the deployer tells them apart.
 func (r *Reconciler) takeAway(ctx context.Context, session *attached, name string, releases []helmdeployer.Deployed, log *logrus.Entry) error {
-	keep := hasAgent(name, session, releases)
-	for _, release := range releases {
-		keep = keep || release.KeepResources
-	}
+	keeps := func(d helmdeployer.Deployed) bool { return d.KeepResources }
+	goes := func(d helmdeployer.Deployed) bool { return !d.KeepResources }
+	agent := hasAgent(name, session, releases)
 	if len(releases) > 0 {
 		result, call, what := metrics.RemoveDone, r.Deployer.Uninstall, "Uninstalled"
-		if keep {
+		if agent || !slices.ContainsFunc(releases, goes) {
 			result, call, what = metrics.RemoveForgotten, r.Deployer.Forget, "Forgotten, its resources stay"
 		}
 		err := r.guarded(ctx, name, r.Pace.Stuck, func(ctx context.Context) error { return call(ctx, name) })
@@ -143,7 +164,7 @@ func (r *Reconciler) takeAway(ctx context.Context, session *attached, name strin
 			log.Info(what)
 		}
 	}
-	if keep {
+	if agent || slices.ContainsFunc(releases, keeps) {
 		return nil
 	}
 	return r.dropCopies(ctx, session, name)
