@@ -56,5 +56,6 @@ func IsFinal(err error) bool {
 	}
 	var late *cluster.TimedOutError
 	var large *history.TooLargeError
-	return errors.As(err, &late) || errors.As(err, &large) || final.MatchString(err.Error())
+	var many *history.TooManyError
+	return errors.As(err, &late) || errors.As(err, &large) || errors.As(err, &many) || final.MatchString(err.Error())
 }

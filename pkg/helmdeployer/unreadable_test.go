@@ -1,10 +1,15 @@
 package helmdeployer
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
+	"runtime"
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
@@ -59,4 +64,28 @@ func FuzzDigest(f *testing.F) {
 		}
 		_ = notesOf(&found)
 	})
+}
+
+// What a record costs is bounded by more than its size: one of ten kilobytes, in any namespace, took gigabytes.
+func TestASmallForgedRecordCostsLittleMemory(t *testing.T) {
+	for name, hooks := range map[string]int{"more than are read": 2 << 20, "as many as are read": 9_000} {
+		t.Run(name, func(t *testing.T) {
+			var packed bytes.Buffer
+			writer := gzip.NewWriter(&packed)
+			_, err := writer.Write([]byte(notesFor("evil") + `,"hooks":[` + strings.Repeat("{},", hooks) + `{}]}`))
+			require.NoError(t, err)
+			require.NoError(t, writer.Close())
+			w := newWorld(t)
+			w.rawRecord([]byte(base64.StdEncoding.EncodeToString(packed.Bytes())))
+			d := w.deployer()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := d.Uninstall(t.Context(), "evil"); err != nil {
+				require.ErrorIs(t, err, ErrUnproven)
+			}
+			runtime.ReadMemStats(&after)
+			assert.Less(t, (after.TotalAlloc-before.TotalAlloc)>>20, uint64(100), "MiB")
+			assert.Equal(t, []string{"1 deployed"}, w.states("attackers", "x"))
+		})
+	}
 }

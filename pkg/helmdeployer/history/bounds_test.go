@@ -78,3 +78,41 @@ func TestWhatIsUnpackedAtOnceIsBounded(t *testing.T) {
 	assert.True(t, unpacking.TryAcquire(maxHistory), "all of it is given back")
 	unpacking.Release(maxHistory)
 }
+
+// Values take many times their size in memory: a small record with millions of them is not decoded.
+func TestARecordOfManyValuesIsRefused(t *testing.T) {
+	for name, inside := range map[string]string{
+		"hooks":            `"hooks":[` + strings.Repeat(`{},`, 1<<20) + `{}]`,
+		"values of lists":  `"config":{"a":[` + strings.Repeat(`[],`, 1<<20) + `[]]}`,
+		"nested lists":     `"config":{"a":` + strings.Repeat(`[`, 1<<20) + strings.Repeat(`]`, 1<<20) + `}`,
+		"a few hooks less": `"hooks":[` + strings.Repeat(`{},`, maxHooks) + `{}]`,
+	} {
+		record := packed(t, `{"name":"app","info":{},`+inside+`}`)
+		require.Less(t, len(record), maxRecord/8)
+		_, _, err := decodeRelease(record)
+		var many *TooManyError
+		require.ErrorAs(t, err, &many, name)
+		assert.Greater(t, many.Count, many.Limit, name)
+	}
+	read, _, err := decodeRelease(packed(t, `{"name":"app","info":{},"manifest":"`+strings.Repeat(`{[,\"`, maxValues)+`","hooks":[{},{}]}`))
+	require.NoError(t, err, "what is in texts does not count")
+	assert.Len(t, read.Hooks, 2)
+}
+
+// What could not be read again is not written.
+func TestAReleaseOfTooManyValuesIsNotRecorded(t *testing.T) {
+	list := make([]any, maxValues+1)
+	for name, r := range map[string]*release.Release{
+		"values": {Name: "app", Info: &release.Info{}, Config: map[string]any{"a": list}},
+		"hooks":  {Name: "app", Info: &release.Info{}, Hooks: make([]*release.Hook, maxHooks+1)},
+	} {
+		_, err := encode(r)
+		var many *TooManyError
+		require.ErrorAs(t, err, &many, name)
+		assert.Equal(t, name, many.What)
+	}
+	_, err := encode(&release.Release{Name: "app", Info: &release.Info{}, Manifest: strings.Repeat("#", maxUnpacked)})
+	var large *TooLargeError
+	require.ErrorAs(t, err, &large)
+	assert.Equal(t, maxUnpacked, large.Limit)
+}

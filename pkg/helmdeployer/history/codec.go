@@ -22,6 +22,11 @@ const (
 	maxRecord = 1 << 20
 	// maxUnpacked bounds what a record may become when it is unpacked: thirty times and more what it is packed.
 	maxUnpacked = 32 << 20
+	// maxValues bounds how many values a record has: the smallest take two hundred times their size in memory. A record of
+	// Helm has its objects in one text, and few values besides those of its chart.
+	maxValues = 200_000
+	// maxHooks bounds its hooks, each of which is looked at.
+	maxHooks = 10_000
 	// maxHistory bounds what the records of one release may become together, and what is unpacked at the same time.
 	maxHistory = 2 * maxUnpacked
 )
@@ -44,6 +49,35 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the record of the release takes %d bytes, of at most %d: split the bundle", e.Size, e.Limit)
 }
 
+// TooManyError says that a release has too many of something for its record.
+type TooManyError struct {
+	What         string
+	Count, Limit int
+}
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("the record of the release has %d %s, of at most %d: split the bundle", e.Count, e.What, e.Limit)
+}
+
+// values is how many values a document has, and a few more: what stands after the beginning of a list or an object, or after a
+// comma. It takes no memory, other than to decode the document.
+func values(document []byte) (count int) {
+	inText, escaped := false, false
+	for _, c := range document {
+		switch {
+		case escaped:
+			escaped = false
+		case inText && c == '\\':
+			escaped = true
+		case c == '"':
+			inText = !inText
+		case !inText && (c == '{' || c == '[' || c == ','):
+			count++
+		}
+	}
+	return count
+}
+
 // encode packs a release as Helm does. The templates and files of its chart are left out: nothing that is done with a
 // record needs them, and they would be most of it.
 func encode(r *release.Release) ([]byte, error) {
@@ -54,6 +88,15 @@ func encode(r *release.Release) ([]byte, error) {
 	data, err := json.Marshal(&slim)
 	if err != nil {
 		return nil, fmt.Errorf("encoding release %s: %w", r.Name, err)
+	}
+	if len(data) > maxUnpacked { // else it could not be read again
+		return nil, &TooLargeError{Size: len(data), Limit: maxUnpacked}
+	}
+	if n := values(data); n > maxValues {
+		return nil, &TooManyError{What: "values", Count: n, Limit: maxValues}
+	}
+	if n := len(r.Hooks); n > maxHooks {
+		return nil, &TooManyError{What: "hooks", Count: n, Limit: maxHooks}
 	}
 	var packed bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
@@ -93,6 +136,9 @@ func decode(record []byte, into any) (size int, err error) {
 	data, err := unpack(packed, size)
 	if err != nil {
 		return 0, err
+	}
+	if n := values(data); n > maxValues {
+		return 0, &TooManyError{What: "values", Count: n, Limit: maxValues}
 	}
 	if err := json.Unmarshal(data, into); err != nil {
 		return 0, fmt.Errorf("decoding the record of a release: %w", err)
@@ -149,6 +195,9 @@ func decodeRelease(record []byte) (*release.Release, int, error) {
 	}
 	if r.Name == "" || r.Info == nil {
 		return nil, 0, errors.New("the record of a release has no name or no state")
+	}
+	if len(r.Hooks) > maxHooks {
+		return nil, 0, &TooManyError{What: "hooks", Count: len(r.Hooks), Limit: maxHooks}
 	}
 	if slices.Contains(r.Hooks, nil) { // which Helm takes for one
 		return nil, 0, errors.New("the record of a release has a hook that is null")
