@@ -108,11 +108,19 @@ func (k *known) get(entry history.Entry) (fact, bool) {
 	return known, ok
 }
 
-// put remembers the few annotations that matter.
+// maxNote bounds what is remembered of one annotation: what an agent writes there are names.
+const maxNote = 1024
+
+// put remembers the few annotations that matter. A record with one that no agent writes is nobody's.
 func (k *known) put(entry history.Entry, annotations map[string]string, agent bool) fact {
 	kept := map[string]string{}
 	for _, key := range []string{bundleIDAnnotation, agentNamespaceAnnotation, accountAnnotation, originAnnotation, keepResourcesAnnotation, deleteNamespaceAnnotation} {
-		if value := annotations[key]; value != "" {
+		value := annotations[key]
+		if len(value) > maxNote {
+			kept = nil
+			break
+		}
+		if value != "" {
 			kept[key] = value
 		}
 	}

@@ -2,6 +2,7 @@ package helmdeployer
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,6 +109,12 @@ func TestWhatMentionsTheAgentAndCannotBeReadIsKept(t *testing.T) {
 	assert.True(t, holdsAgent("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fleet-agent}\n", agentNamespace, agentNamespace))
 	assert.False(t, holdsAgent("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fleet-agent}\n", appNamespace, agentNamespace))
 	assert.True(t, holdsAgent("fleet-agent: [", appNamespace, agentNamespace))
+	among := configMap("a", "fleet-agent") + "---\n" + deployment("fleet-agent", agentNamespace) + "---\n" + configMap("b", "one")
+	assert.True(t, holdsAgent(among, appNamespace, agentNamespace))
+	listed := "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment, metadata: {name: fleet-agent, namespace: " + agentNamespace + "}}\n"
+	assert.True(t, holdsAgent(configMap("a", "one")+"---\n"+listed, appNamespace, agentNamespace))
+	assert.False(t, holdsAgent(configMap("fleet-agent", "one")+"---\nbroken: [", appNamespace, agentNamespace), "the agent is not in what is broken")
+	assert.True(t, holdsAgent("fleet-agent: ["+strings.Repeat("{},", maxAgentDocument/3)+"]", appNamespace, agentNamespace), "too large to look")
 }
 
 func TestTheNamespaceGoesOnlyWhereItIsTheBundlesAlone(t *testing.T) {

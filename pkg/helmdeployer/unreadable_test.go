@@ -89,3 +89,19 @@ func TestASmallForgedRecordCostsLittleMemory(t *testing.T) {
 		})
 	}
 }
+
+// What is remembered of records lasts, and there may be many: a name that no bundle can have is not.
+func TestARecordOfABundleWithAnEndlessNameIsNobodys(t *testing.T) {
+	w := newWorld(t)
+	d := w.deployer()
+	w.record("attackers", "x", map[string]string{
+		bundleIDAnnotation: "evil", agentNamespaceAnnotation: agentNamespace, originAnnotation: strings.Repeat("x", maxNote+1),
+	})
+	w.record("attackers", "y", map[string]string{
+		bundleIDAnnotation: "evil", agentNamespaceAnnotation: agentNamespace, originAnnotation: strings.Repeat("x", maxNote),
+	})
+	found, err := d.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, "y", found[0].Name)
+}
