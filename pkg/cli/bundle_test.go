@@ -34,7 +34,7 @@ func newDeliveryHub(t *testing.T) *testHub { return newTestHub(t, "", deliveryKi
 
 // hosts puts a cluster with its namespace.
 func (h *testHub) hosts(name string, labels map[string]string) {
-	place := "cluster-" + name
+	place := names.ClusterNamespace("fleet-default", name)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: place, Annotations: map[string]string{
 		names.ClusterNamespaceAnnotation: "fleet-default", names.ClusterAnnotation: name}}}
 	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // targeted is what `fleet target` prints of a bundle for one cluster.
@@ -120,7 +121,7 @@ func TestFilesThatDeployCannotUse(t *testing.T) {
 		"spec.deploymentID is empty":      edited(func(u *unstructured.Unstructured) { set(u, "", "spec", "deploymentID") }),
 		"its values are in the Secret":    edited(func(u *unstructured.Unstructured) { set(u, "abc", "spec", "valuesHash") }),
 		"which only that agent deploys":   edited(func(u *unstructured.Unstructured) { u.SetName("fleet-agent-edge-1") }),
-		"has other values than":           edited(func(u *unstructured.Unstructured) { set(u, "abc", "spec", "valuesHash") }) + "---\nkind: Secret\nmetadata: {name: app, namespace: cluster-edge-1}\n",
+		"has other values than":           edited(func(u *unstructured.Unstructured) { set(u, "abc", "spec", "valuesHash") }) + "---\nkind: Secret\nmetadata: {name: app, namespace: " + names.ClusterNamespace("fleet-default", "edge-1") + "}\n",
 		"is damaged":                      strings.Replace(content, "sha256sum: ", "sha256sum: 0", 1) + "---\n" + deployment,
 	} {
 		code, out, errOut := typed("deploy", "-i", fileOf(t, text), "--dry-run")

@@ -16,6 +16,7 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/explain/delivery"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 func withHelmValues(b *fleet.Bundle) {
@@ -40,7 +41,7 @@ func TestTargetPrintsWhatTheHubWouldMake(t *testing.T) {
 	var bd fleet.BundleDeployment
 	require.NoError(t, yaml.Unmarshal(all[2], &bd))
 	assert.Equal(t, "BundleDeployment", bd.Kind)
-	assert.Equal(t, "cluster-edge-2", bd.Namespace)
+	assert.Equal(t, names.ClusterNamespace("fleet-default", "edge-2"), bd.Namespace)
 	assert.Equal(t, "edge-2.example.com", bd.Spec.Options.Helm.Values.Data["host"])
 	assert.True(t, strings.HasPrefix(bd.Spec.DeploymentID, stored.Name+":"))
 
@@ -57,7 +58,7 @@ func TestTargetSaysWhichClustersItCannotServe(t *testing.T) {
 	h.put("Cluster", aCluster("fleet-default", "homeless", func(c *fleet.Cluster) { c.Labels = inProd }))
 	code, out, errOut := typed("target", "-b", written(t, aBundle(configMapYAML)))
 	assert.Equal(t, 1, code)
-	assert.Contains(t, out, "cluster-edge-1")
+	assert.Contains(t, out, names.ClusterNamespace("fleet-default", "edge-1"))
 	assert.Contains(t, errOut, "Not made: cluster fleet-default/homeless: the cluster has no namespace on the hub yet")
 
 	code, out, errOut = typed("target", "-b", written(t, aBundle(configMapYAML, func(b *fleet.Bundle) { b.Spec.Targets = nil })))

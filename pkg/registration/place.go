@@ -70,23 +70,24 @@ func RoundOf(ns *corev1.Namespace) (int, error) {
 }
 
 // IsPlaceOf says whether a namespace is a Cluster's. That the Cluster's status says so is no proof: an agent can write
-// there, and would be given rights, or a credential, in the namespace of another, or in one that it was revoked from. An
-// earlier Cluster of the same name left its namespace with its own UID: that one may hold its secrets. A namespace without
-// any mark, of an installation before ours, is taken under the one name that follows from the Cluster's.
+// there, and would be given rights, or a credential, in the namespace of another, or in one that it was revoked from. Nor are
+// marks: whoever may edit some namespace could give it away, with what is in it. So it has the name that follows from the
+// Cluster's, and the Cluster's UID; an earlier Cluster of the same name left its namespace with its own UID, and that one may
+// hold its secrets.
+//
+// A namespace without a UID is one of an installation before ours, which the Cluster's status names: where it does not, it was
+// made by somebody who waits for what the hub will put there.
 func IsPlaceOf(ns *corev1.Namespace, c *fleet.Cluster) bool {
 	place, err1 := PlaceOf(c.Annotations)
 	round, err2 := RoundOf(ns)
 	// A readmission counts from the moment that it is ordered, or a request that waits for it would be granted where it must
 	// not be.
-	if err1 != nil || err2 != nil || place.Next(c.Spec.Revoked).Round != round {
+	if err1 != nil || err2 != nil || place.Next(c.Spec.Revoked).Round != round || ns.Name != names.ClusterPlace(c.Namespace, c.Name, round) {
 		return false
 	}
 	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
 		return owner.UID == string(c.UID)
 	}
 	workspace, name := ns.Annotations[names.ClusterNamespaceAnnotation], ns.Annotations[names.ClusterAnnotation]
-	if workspace == "" && name == "" {
-		return ns.Name == names.ClusterNamespace(c.Namespace, c.Name)
-	}
-	return workspace == c.Namespace && name == c.Name
+	return round == 0 && c.Status.Namespace == ns.Name && (workspace == "" && name == "" || workspace == c.Namespace && name == c.Name)
 }

@@ -46,31 +46,60 @@ func TestAPlaceThatCannotBeReadIsNoPlace(t *testing.T) {
 
 func TestANamespaceIsAClustersInItsRoundAlone(t *testing.T) {
 	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "edge", UID: "uid"}}
-	ns := func(round string) *corev1.Namespace {
-		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "any", Annotations: map[string]string{
-			names.OwnerAnnotation: names.OwnerRef{Kind: "Cluster", Namespace: "ws", Name: "edge", UID: "uid"}.String(),
-		}}}
-		if round != "" {
-			n.Annotations[names.PlaceAnnotation] = round
-		}
-		return n
+	owner := names.OwnerRef{Kind: "Cluster", Namespace: "ws", Name: "edge", UID: "uid"}.String()
+	ns := func(round int, marks map[string]string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.ClusterPlace("ws", "edge", round), Annotations: marks}}
 	}
-	unmarked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.ClusterNamespace("ws", "edge")}}
-	assert.True(t, IsPlaceOf(ns(""), c))
-	assert.True(t, IsPlaceOf(unmarked, c))
-	assert.False(t, IsPlaceOf(ns("1"), c))
+	owned := func(round string) map[string]string {
+		marks := map[string]string{names.OwnerAnnotation: owner}
+		if round != "" {
+			marks[names.PlaceAnnotation] = round
+		}
+		return marks
+	}
+	assert.True(t, IsPlaceOf(ns(0, owned("")), c))
+	assert.False(t, IsPlaceOf(ns(1, owned("1")), c))
 
 	c.Annotations, c.Spec.Revoked = annotated("0 revoked"), true
-	assert.True(t, IsPlaceOf(ns(""), c), "until it is readmitted")
+	assert.True(t, IsPlaceOf(ns(0, owned("")), c), "until it is readmitted")
 	c.Spec.Revoked = false
-	assert.False(t, IsPlaceOf(ns(""), c), "that counts at once")
+	assert.False(t, IsPlaceOf(ns(0, owned("")), c), "that counts at once")
 
 	c.Annotations = annotated("1")
-	assert.False(t, IsPlaceOf(ns(""), c), "the agent was revoked from it")
-	assert.False(t, IsPlaceOf(unmarked, c))
-	assert.True(t, IsPlaceOf(ns("1"), c))
-	assert.False(t, IsPlaceOf(ns("1 revoked"), c))
-	assert.False(t, IsPlaceOf(ns("2"), c))
+	assert.False(t, IsPlaceOf(ns(0, owned("")), c), "the agent was revoked from it")
+	assert.True(t, IsPlaceOf(ns(1, owned("1")), c))
+	assert.False(t, IsPlaceOf(ns(1, owned("1 revoked")), c))
+	assert.False(t, IsPlaceOf(ns(2, owned("2")), c))
+	assert.False(t, IsPlaceOf(ns(0, owned("1")), c), "a name of another round")
+}
+
+// Whoever may make namespaces could wait in one for what the hub will put there, and whoever may edit one could give it away.
+func TestANamespaceThatSomebodyElseMadeIsNoClusters(t *testing.T) {
+	owner := names.OwnerRef{Kind: "Cluster", Namespace: "ws", Name: "edge", UID: "uid"}.String()
+	wire := map[string]string{names.ClusterNamespaceAnnotation: "ws", names.ClusterAnnotation: "edge"}
+	round1 := map[string]string{names.ClusterNamespaceAnnotation: "ws", names.ClusterAnnotation: "edge", names.PlaceAnnotation: "1"}
+	for name, test := range map[string]struct {
+		namespace string
+		marks     map[string]string
+		place     string
+		status    string
+		want      bool
+	}{
+		"made before the hub did":                       {names.ClusterNamespace("ws", "edge"), nil, "", "", false},
+		"made before the hub did, with marks":           {names.ClusterNamespace("ws", "edge"), wire, "", "", false},
+		"made for the next round":                       {names.ClusterPlace("ws", "edge", 1), round1, "1", names.ClusterPlace("ws", "edge", 1), false},
+		"another's, with the mark, and in the status":   {"victim", map[string]string{names.OwnerAnnotation: owner}, "", "victim", false},
+		"another's, with old marks, and in the status":  {"victim", wire, "", "victim", false},
+		"of an installation before ours":                {names.ClusterNamespace("ws", "edge"), wire, "", names.ClusterNamespace("ws", "edge"), true},
+		"of an installation before ours, without marks": {names.ClusterNamespace("ws", "edge"), nil, "", names.ClusterNamespace("ws", "edge"), true},
+	} {
+		c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "edge", UID: "uid"}}
+		if c.Status.Namespace = test.status; test.place != "" {
+			c.Annotations = annotated(test.place)
+		}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: test.namespace, Annotations: test.marks}}
+		assert.Equal(t, test.want, IsPlaceOf(ns, c), name)
+	}
 }
 
 func TestANamespaceIsOfTheClusterThatItsMarkNames(t *testing.T) {

@@ -51,25 +51,34 @@ func TestTheNamespaceIsMadeOrTakenOnlyWhereItIsThisClusters(t *testing.T) {
 	marks := func(workspace, name string) map[string]string {
 		return map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: name}
 	}
+	const another = "belongs to another cluster"
 	cases := map[string]struct {
 		existing *corev1.Namespace
-		creates  bool
-		blocked  string
+		// known says that the Cluster's status names it: an earlier hub has worked with it.
+		known   bool
+		creates bool
+		blocked string
 	}{
-		"missing":                     {nil, true, ""},
-		"its own":                     {namespace(ownedBy(edgeUID)), false, ""},
-		"of an earlier version":       {namespace(marks(workspace, edge)), false, ""},
-		"without any mark":            {namespace(nil), false, ""},
-		"of an earlier Cluster":       {namespace(ownedBy("uid-of-an-earlier-edge")), false, "belongs to another cluster"},
-		"of a Cluster elsewhere":      {namespace(marks("other", edge)), false, "belongs to another cluster"},
-		"of another Cluster":          {namespace(marks(workspace, "other")), false, "belongs to another cluster"},
-		"being deleted (R12)":         {leaving, false, "still being deleted"},
-		"a mark that cannot be read":  {namespace(map[string]string{names.OwnerAnnotation: "nonsense"}), false, ""},
-		"half of the two annotations": {namespace(map[string]string{names.ClusterAnnotation: edge}), false, "belongs to another cluster"},
+		"missing":                     {nil, false, true, ""},
+		"its own":                     {namespace(ownedBy(edgeUID)), false, false, ""},
+		"of an earlier version":       {namespace(marks(workspace, edge)), true, false, ""},
+		"without any mark":            {namespace(nil), true, false, ""},
+		"made by somebody else":       {namespace(nil), false, false, another},
+		"made and marked by another":  {namespace(marks(workspace, edge)), false, false, another},
+		"of an earlier Cluster":       {namespace(ownedBy("uid-of-an-earlier-edge")), true, false, another},
+		"of a Cluster elsewhere":      {namespace(marks("other", edge)), true, false, another},
+		"of another Cluster":          {namespace(marks(workspace, "other")), true, false, another},
+		"being deleted (R12)":         {leaving, true, false, "still being deleted"},
+		"a mark that cannot be read":  {namespace(map[string]string{names.OwnerAnnotation: "nonsense"}), true, false, ""},
+		"half of the two annotations": {namespace(map[string]string{names.ClusterAnnotation: edge}), true, false, another},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := decide(input{name: place(), cluster: newCluster(prepare), namespace: c.existing, lease: lease})
+			cluster := newCluster(prepare)
+			if cluster.Status.Namespace = ""; c.known {
+				cluster.Status.Namespace = place()
+			}
+			d := decide(input{name: place(), cluster: cluster, namespace: c.existing, lease: lease})
 
 			assert.Equal(t, place(), d.name)
 			assert.Equal(t, c.creates, d.namespace != nil)
@@ -138,8 +147,8 @@ func TestTheNamespaceInTheStatusIsBelievedOnlyWithProof(t *testing.T) {
 		want    string
 	}{
 		"none":                          {nil, place()},
-		"marked as its own":             {claimed("chosen", ownedBy(edgeUID)), "chosen"},
-		"of an installation before":     {claimed("chosen", wire), "chosen"},
+		"marked as its own":             {claimed("chosen", ownedBy(edgeUID)), place()},
+		"of an installation before":     {claimed("chosen", wire), place()},
 		"of another cluster":            {claimed("chosen", ownedBy("other")), place()},
 		"without a mark":                {claimed("fleet-default", nil), place()},
 		"its own name, without a mark":  {claimed(place(), nil), place()},

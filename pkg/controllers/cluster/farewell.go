@@ -9,6 +9,7 @@ import (
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // leaving is what is still there of a Cluster that is being deleted.
@@ -85,12 +86,13 @@ func owns(c *fleet.Cluster, refs []metav1.OwnerReference) bool {
 	return slices.ContainsFunc(refs, func(ref metav1.OwnerReference) bool { return ref.UID == c.UID })
 }
 
-// marked is stricter than registration.IsPlaceOf: to delete a namespace takes proof, a namespace without a mark is left alone.
+// marked is stricter than registration.IsPlaceOf: to delete a namespace takes proof, one without a mark is left alone.
 func marked(ns *corev1.Namespace, c *fleet.Cluster) bool {
-	if owner, ok := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation]); ok {
-		return owner.UID == string(c.UID)
+	if !registration.IsPlaceOf(ns, c) {
+		return false
 	}
-	return ns.Annotations[names.ClusterNamespaceAnnotation] == c.Namespace && ns.Annotations[names.ClusterAnnotation] == c.Name
+	_, owned := names.ParseOwnerRef(ns.Annotations[names.OwnerAnnotation])
+	return owned || ns.Annotations[names.ClusterNamespaceAnnotation] == c.Namespace && ns.Annotations[names.ClusterAnnotation] == c.Name
 }
 
 // requestKey is the Cluster that a registration request is for, and clusterKeys are the requests of a Cluster, both as

@@ -89,7 +89,8 @@ func TestLeavingTakesOnlyWhatIsProvedToBeThisClusters(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			test.in.cluster = c
+			test.in.cluster = c.DeepCopy()
+			test.in.cluster.Status.Namespace = place() // an earlier hub has worked with it
 			f := decideFarewell(test.in)
 			require.True(t, f.done, "it ends whatever is there")
 			assert.Empty(t, f.waiting)

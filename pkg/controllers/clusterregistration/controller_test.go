@@ -45,9 +45,9 @@ func TestAnAgentThatJoinsByItselfIsGivenAClusterThenItsGrant(t *testing.T) {
 
 	c := h.clusters.Live(workspace, newName)
 	ns := placeOf(string(c.UID))
-	ns.Annotations[names.ClusterAnnotation] = newName
+	ns.Name, ns.Annotations[names.ClusterAnnotation] = names.ClusterNamespace(workspace, newName), newName
 	h.namespaces.Add(ns)
-	c.Status.Namespace = place
+	c.Status.Namespace = ns.Name
 	_, err := h.clusters.UpdateStatus(c)
 	require.NoError(t, err)
 	h.writes()

@@ -30,7 +30,6 @@ import (
 const (
 	workspace = "fleet-default"
 	edge      = "edge"
-	place     = "cluster-fleet-default-edge"
 	client    = "client-of-edge"
 	hubUID    = "uid-of-the-hub"
 	// importUID is the UID of the account behind the token of a test.
@@ -153,6 +152,9 @@ func importAccount(t *fleet.ClusterRegistrationToken) *corev1.ServiceAccount {
 func userOf(t *fleet.ClusterRegistrationToken) string {
 	return names.AccountUser(hubNames().Registration, names.Account(t.Name, string(t.UID)))
 }
+
+// place is the namespace of Cluster edge.
+var place = names.ClusterNamespace(workspace, edge)
 
 func placeOf(uid string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: place, Annotations: map[string]string{

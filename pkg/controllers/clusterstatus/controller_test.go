@@ -33,13 +33,16 @@ func newWorld(t *testing.T) *world {
 	}
 	w.clock = clocktesting.NewFakePassiveClock(now)
 	w.handler = &handler{Deps: Deps{Clusters: w.clusters, Deployments: w.deployments, Namespaces: namespaces, Clock: w.clock}}
-	namespaces.Add(place("place", "c"), place("other", "d"))
+	namespaces.Add(place(placeC, "c"), place(placeD, "d"))
 	c := &fleet.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ws", Name: "c", UID: "uid-c"}, Status: seen()}
-	c.Status.Namespace = "place"
+	c.Status.Namespace = placeC
 	w.clusters.Add(c)
 	w.deployments.Add(deployment("a", "v1", true, nil))
 	return w
 }
+
+// The namespaces of the two Clusters.
+var placeC, placeD = names.ClusterNamespace("ws", "c"), names.ClusterNamespace("ws", "d")
 
 func place(name, cluster string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{
@@ -82,10 +85,10 @@ func TestTheNamespaceOfAnotherClusterIsNotCounted(t *testing.T) {
 	c, err := w.clusters.Get("ws", "c", metav1.GetOptions{})
 	require.NoError(t, err)
 	c = c.DeepCopy()
-	c.Status.Namespace = "other"
+	c.Status.Namespace = placeD
 	w.clusters.Add(c)
 	bd := deployment("foreign", "v1", true, nil)
-	bd.Namespace = "other"
+	bd.Namespace = placeD
 	w.deployments.Add(bd)
 	w.look(t)
 	w.clock.SetTime(w.clock.Now().Add(arriving))
@@ -95,7 +98,7 @@ func TestTheNamespaceOfAnotherClusterIsNotCounted(t *testing.T) {
 func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
 	w := newWorld(t)
 	bd := deployment("a", "v1", true, map[string]string{fleet.ClusterLabel: "d"})
-	keys, err := w.clusterOf("place", "a", bd)
+	keys, err := w.clusterOf(placeC, "a", bd)
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	assert.Equal(t, "c", keys[0].Name, "by the namespace's mark, not by a label")
@@ -107,12 +110,12 @@ func TestADeploymentWakesTheClusterOfItsNamespace(t *testing.T) {
 
 func TestANamespaceWakesTheClusterThatItSaysItIsOf(t *testing.T) {
 	w := newWorld(t)
-	keys, err := w.clusterAt("", "other", place("other", "d"))
+	keys, err := w.clusterAt("", placeD, place(placeD, "d"))
 	require.NoError(t, err)
 	require.Len(t, keys, 1)
 	assert.Equal(t, "d", keys[0].Name)
 	for _, none := range []runtime.Object{nil, &corev1.Namespace{}, &fleet.Cluster{}} {
-		keys, err = w.clusterAt("", "other", none)
+		keys, err = w.clusterAt("", placeD, none)
 		require.NoError(t, err)
 		assert.Empty(t, keys)
 	}
@@ -157,7 +160,7 @@ func TestAClusterThatJoinsIsLeftAloneForAWhile(t *testing.T) {
 // which is just made for it.
 func TestAClusterThatJoinsIsToldOfOnce(t *testing.T) {
 	w := newWorld(t)
-	w.deployments.Remove("place", "a")
+	w.deployments.Remove(placeC, "a")
 	c := w.clusters.Live("ws", "c").DeepCopy()
 	seen := c.Status.Agent
 	c.Status.Agent = fleet.AgentStatus{}

@@ -20,7 +20,7 @@ var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 // deployment is a bundle on the cluster; id is what is applied, "v1" what is wanted.
 func deployment(name, applied string, ready bool, labels map[string]string) *fleet.BundleDeployment {
-	bd := &fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: "place", Name: name, Labels: labels}}
+	bd := &fleet.BundleDeployment{ObjectMeta: metav1.ObjectMeta{Namespace: placeC, Name: name, Labels: labels}}
 	bd.Spec.DeploymentID, bd.Spec.StagedDeploymentID = "v1", "v1"
 	bd.Status.AppliedDeploymentID, bd.Status.Ready, bd.Status.NonModified = applied, ready, true
 	bd.Status.ResourceCounts = fleet.ResourceCounts{DesiredReady: 3, Ready: 2, NotReady: 1}

@@ -122,10 +122,11 @@ func TestAClusterWithoutAPlaceWaits(t *testing.T) {
 	homeless, thief := cluster("homeless", prod), cluster("thief", prod)
 	homeless.Status.Namespace = ""
 	facts := world(t, bundle("a.yaml=1"), cluster("one", prod))
-	thief.Status.Namespace = "place-one"
+	thief.Status.Namespace = names.ClusterNamespace(workspace, "one")
 	facts.Clusters = append(facts.Clusters, homeless, thief, cluster("new", prod))
-	facts.Namespaces["place-new"] = facts.Namespaces["place-one"].DeepCopy()
-	facts.Namespaces["place-new"].Annotations = map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: "new"}
+	facts.Namespaces[names.ClusterNamespace(workspace, "new")] = facts.Namespaces[names.ClusterNamespace(workspace, "one")].DeepCopy()
+	facts.Namespaces[names.ClusterNamespace(workspace, "new")].Name = names.ClusterNamespace(workspace, "new")
+	facts.Namespaces[names.ClusterNamespace(workspace, "new")].Annotations = map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: "new"}
 	changes := At(facts).Changes()
 	found := actions(changes)
 	assert.Equal(t, Create, found["new"])

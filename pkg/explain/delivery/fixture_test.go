@@ -20,7 +20,7 @@ const workspace = "ws"
 func cluster(name string, labels map[string]string) *fleet.Cluster {
 	return &fleet.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: name, UID: types.UID("uid-" + name), Labels: labels},
-		Status:     fleet.ClusterStatus{Namespace: "place-" + name},
+		Status:     fleet.ClusterStatus{Namespace: names.ClusterNamespace(workspace, name)},
 	}
 }
 
