@@ -17,7 +17,9 @@ import (
 )
 
 // policies are those of the chart.
-var policies = []string{"fleet-agent-lease", "fleet-agent-status", "fleet-controller-tokens", names.RegistrationPolicy}
+var policies = []string{
+	"fleet-agent-lease", "fleet-agent-status", "fleet-bundle-mapping", "fleet-cluster-kubeconfig", "fleet-controller-tokens", names.RegistrationPolicy,
+}
 
 // namesOf are the names of all objects of a kind.
 func namesOf[T metav1.Object](r rendered) (found []string) {

@@ -14,9 +14,10 @@ import (
 // say how agents reach the hub.
 const KeyKubeconfigValue = "value"
 
-// allowedSecretNamespaces may hold kubeconfig secrets of clusters of other workspaces.
+// allowedSecretNamespaces may hold kubeconfig secrets of clusters of other workspaces. The local workspace is none of them: what
+// lies there opens the hub's own cluster.
 var allowedSecretNamespaces = []string{
-	names.DefaultLocalWorkspace, names.DefaultWorkspace,
+	names.DefaultWorkspace,
 	names.DefaultSystemNamespace, names.LegacySystemNamespace,
 	"cattle-fleet-clusters-system", "fleet-clusters-system",
 }

@@ -17,7 +17,8 @@ func TestWhereAKubeconfigSecretMayLie(t *testing.T) {
 	}{
 		{workspace, "", true},
 		{workspace, "fleet-default", true},
-		{workspace, "fleet-local", true},
+		{workspace, "fleet-local", false}, // what lies there opens the hub itself
+		{"fleet-local", "fleet-local", true},
 		{workspace, "cattle-fleet-system", true},
 		{workspace, "fleet-system", true},
 		{workspace, "cattle-fleet-clusters-system", true},

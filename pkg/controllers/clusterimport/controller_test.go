@@ -109,7 +109,7 @@ func TestAConfigurationThatChangesNothingForTheClusterFeedsNothing(t *testing.T)
 	for range 50 {
 		h.configure(t, nil)
 		h.event(t)
-		h.configure(t, map[string]any{"gitClientTimeout": "20s", "clusterOnDelete": "remove", "labels": map[string]string{"a": "b"}})
+		h.configure(t, map[string]any{"gitClientTimeout": "20s", "clusterOnDelete": "keep", "labels": map[string]string{"a": "b"}})
 		h.event(t)
 	}
 	assert.Empty(t, queued())

@@ -1,0 +1,139 @@
+package registration_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/rancher/fleet/e2e/stage"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
+)
+
+// inOneWorkspace is somebody with all rights on the group in a workspace of his own, and none on Secrets.
+func (w *world) inOneWorkspace(t *testing.T, workspace string) *stage.Cluster {
+	t.Helper()
+	require.NoError(t, w.EnsureNamespace(t.Context(), workspace))
+	const name = "deputy"
+	meta := metav1.ObjectMeta{Name: name, Namespace: workspace}
+	_, err := w.Hub.Kube.CoreV1().ServiceAccounts(workspace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = w.Hub.Kube.RbacV1().Roles(workspace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{fleet.SchemeGroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = w.Hub.Kube.RbacV1().RoleBindings(workspace).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: workspace, Name: name}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	who, err := w.Hub.AsAccount(t.Context(), workspace, name)
+	require.NoError(t, err)
+	stage.AwaitWithin(t, patience, "the rights of "+name, func(ctx context.Context) (bool, string, error) {
+		_, err := who.Dynamic.Resource(stage.Clusters).Namespace(workspace).List(ctx, metav1.ListOptions{})
+		return err == nil, "", err
+	})
+	return who
+}
+
+func naming(name, namespace, secret string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"kubeConfigSecret": secret, "kubeConfigSecretNamespace": namespace}}}
+	u.SetGroupVersionKind(fleet.SchemeGroupVersion.WithKind("Cluster"))
+	u.SetName(name)
+	return u
+}
+
+// Attack 19: whoever may write Clusters in one workspace, and reads no Secret, must not have the hub use the kubeconfig of
+// another's, its own cluster's least of all.
+func TestNobodyBorrowsAKubeconfigThatHeMayNotRead(t *testing.T) {
+	w := ofTheWorld(t)
+	const workspace = "borrowers"
+	who := w.inOneWorkspace(t, workspace)
+	clusters := who.Dynamic.Resource(stage.Clusters).Namespace(workspace)
+	for _, elsewhere := range []string{stage.LocalWorkspace, stage.Workspace, "cluster-x"} {
+		_, err := clusters.Create(t.Context(), naming("thief", elsewhere, names.LocalKubeconfigSecret), metav1.CreateOptions{})
+		require.True(t, deniedBy("fleet-cluster-kubeconfig", err), "%s: %v", elsewhere, err)
+		require.ErrorContains(t, err, elsewhere+"/"+names.LocalKubeconfigSecret)
+	}
+	own, err := clusters.Create(t.Context(), naming("own", workspace, "his"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	patch := []byte(`{"spec":{"kubeConfigSecretNamespace":"` + stage.Workspace + `"}}`)
+	_, err = clusters.Patch(t.Context(), own.GetName(), "application/merge-patch+json", patch, metav1.PatchOptions{})
+	require.True(t, deniedBy("fleet-cluster-kubeconfig", err), "%v", err)
+
+	// Who may read it, such as a manager, writes it; and others may change the rest of such a Cluster.
+	_, err = w.Hub.Dynamic.Resource(stage.Clusters).Namespace(workspace).Create(t.Context(), naming("managed", stage.Workspace, "somebodys"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = clusters.Patch(t.Context(), "managed", "application/merge-patch+json", []byte(`{"spec":{"paused":true}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+
+	// What opens the hub's own cluster is for Clusters of its workspace alone, whoever writes it.
+	_, err = w.Hub.Dynamic.Resource(stage.Clusters).Namespace(workspace).Create(t.Context(), naming("local", stage.LocalWorkspace, names.LocalKubeconfigSecret), metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = w.AwaitCluster(stage.Until(t, patience), workspace, "local", "refused", func(c *fleet.Cluster) bool {
+		imported := stage.Condition(c.Status.Conditions, fleet.ClusterConditionImported)
+		return imported != nil && imported.Status == corev1.ConditionFalse && imported.Reason == "SecretNamespaceNotAllowed"
+	})
+	require.NoError(t, err)
+}
+
+// Attack 19: a mapping in one workspace opens the clusters of others, whom nobody asks.
+func TestNobodyOpensTheClustersOfOtherWorkspaces(t *testing.T) {
+	w := ofTheWorld(t)
+	const workspace = "openers"
+	who := w.inOneWorkspace(t, workspace)
+	resource := fleet.SchemeGroupVersion.WithResource(fleet.BundleNamespaceMappingResourceName)
+	mapping := &unstructured.Unstructured{Object: map[string]any{"bundleSelector": map[string]any{}, "namespaceSelector": map[string]any{}}}
+	mapping.SetGroupVersionKind(fleet.SchemeGroupVersion.WithKind("BundleNamespaceMapping"))
+	mapping.SetName("all")
+	_, err := who.Dynamic.Resource(resource).Namespace(workspace).Create(t.Context(), mapping, metav1.CreateOptions{})
+	require.True(t, deniedBy("fleet-bundle-mapping", err), "%v", err)
+
+	narrow := mapping.DeepCopy()
+	narrow.Object["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{"a": "b"}}
+	_, err = w.Hub.Dynamic.Resource(resource).Namespace(workspace).Create(t.Context(), narrow, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = who.Dynamic.Resource(resource).Namespace(workspace).Patch(t.Context(), "all", "application/merge-patch+json",
+		[]byte(`{"namespaceSelector":{"matchLabels":null}}`), metav1.PatchOptions{})
+	require.True(t, deniedBy("fleet-bundle-mapping", err), "%v", err)
+	_, err = who.Dynamic.Resource(resource).Namespace(workspace).Patch(t.Context(), "all", "application/merge-patch+json",
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	require.NoError(t, err, "what does not widen it is his own business")
+	require.NoError(t, who.Dynamic.Resource(resource).Namespace(workspace).Delete(t.Context(), "all", metav1.DeleteOptions{}))
+}
+
+// Attack 20: the name of a Cluster's namespace on the hub can be worked out. Who makes it first must not be given what the hub
+// puts there.
+func TestNobodyWaitsInTheNamespaceOfACluster(t *testing.T) {
+	w := ofTheWorld(t)
+	const workspace, name = "waiters", "edge"
+	place := names.ClusterNamespace(workspace, name)
+	require.NoError(t, w.EnsureNamespace(t.Context(), workspace))
+	_, err := w.Hub.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: place, Annotations: map[string]string{names.ClusterNamespaceAnnotation: workspace, names.ClusterAnnotation: name},
+	}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NoError(t, stage.Create(t.Context(), w.Hub, stage.Clusters, "Cluster", workspace, &fleet.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: workspace, Name: name}, Spec: fleet.ClusterSpec{ClientID: "waited-for"},
+	}))
+	blocked := func(c *fleet.Cluster) bool {
+		processed := stage.Condition(c.Status.Conditions, "Processed")
+		return processed != nil && processed.Reason == "NamespaceBlocked"
+	}
+	_, err = w.AwaitCluster(stage.Until(t, patience), workspace, name, "blocked", blocked)
+	require.NoError(t, err)
+	_, err = w.Hub.Kube.CoordinationV1().Leases(place).Get(t.Context(), names.HeartbeatLease, metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+
+	require.NoError(t, w.Hub.Kube.CoreV1().Namespaces().Delete(t.Context(), place, metav1.DeleteOptions{}))
+	_, err = w.AwaitCluster(stage.Until(t, patience), workspace, name, "in a namespace of the hub's", func(c *fleet.Cluster) bool {
+		return c.Status.Namespace == place && !blocked(c)
+	})
+	require.NoError(t, err)
+}
