@@ -21,6 +21,7 @@ func TestAgentsObjectsAreThoseOfTheWire(t *testing.T) {
 		"ConfigMap/cattle-fleet-system/fleet-agent",
 		"Deployment/cattle-fleet-system/fleet-agent",
 		"NetworkPolicy/cattle-fleet-system/default-allow-all",
+		"Pod/cattle-fleet-system/fleet-agent-test",
 		"Secret/cattle-fleet-system/fleet-agent-bootstrap",
 		"ServiceAccount/cattle-fleet-system/default",
 		"ServiceAccount/cattle-fleet-system/fleet-agent",

@@ -77,7 +77,8 @@ func commitOf(ctx context.Context, root string) string {
 	if err != nil {
 		return "unknown"
 	}
-	if changes, err := output(ctx, root, "git", "status", "--porcelain"); err != nil || changes != "" {
+	// What an earlier run has recorded does not change what is measured.
+	if changes, err := output(ctx, root, "git", "status", "--porcelain", "--", ".", ":!bench"); err != nil || changes != "" {
 		commit += "-dirty"
 	}
 	return commit

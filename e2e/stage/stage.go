@@ -64,6 +64,15 @@ func Attach(plane *lab.ControlPlane) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	return reach(plane, cfg)
+}
+
+// Reach makes clients for a cluster that somebody else runs. What needs the lab's control plane does not work with it.
+func Reach(name string, cfg *rest.Config) (*Cluster, error) {
+	return reach(&lab.ControlPlane{Name: name}, rest.CopyConfig(cfg))
+}
+
+func reach(plane *lab.ControlPlane, cfg *rest.Config) (*Cluster, error) {
 	cfg.QPS = -1
 	cfg.UserAgent = "stage"
 	kube, err := kubernetes.NewForConfig(cfg)

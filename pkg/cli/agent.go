@@ -26,6 +26,7 @@ func agentCommand() *cli.Command {
 		&cli.StringFlag{Name: "heartbeat-interval", EnvVars: []string{agentmanifest.EnvHeartbeatInterval}, Usage: "how often to renew the heartbeat's Lease; 0 means 60s"},
 		&cli.BoolFlag{Name: "leader-elect", Value: true, Usage: "work only while leading"},
 		&cli.BoolFlag{Name: "ready", Usage: "only say whether the agent of this pod is ready to take over, as its readiness probe does"},
+		checkFlag("the agent of this namespace is registered and one of its pods leads"),
 	)
 	flags = append(flags, endpointFlags("FLEET_AGENT_METRICS_BIND_ADDRESS", "FLEET_AGENT_PROBE_BIND_ADDRESS")...)
 	return &cli.Command{
@@ -44,6 +45,9 @@ func runAgent(c *cli.Context) error {
 	namespace := c.String("namespace")
 	if namespace == "" {
 		return usagef("the agent needs --namespace or the variable %s", agentmanifest.EnvNamespace)
+	}
+	if c.Bool(flagCheck) {
+		return checkRole(c, namespace, names.AgentDeployment, agentWorks)
 	}
 	checkin, err := interval(c, "checkin-interval", config.DefaultCheckinInterval)
 	if err != nil {

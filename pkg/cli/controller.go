@@ -73,6 +73,7 @@ func connectionFlags(namespace string) []cli.Flag {
 func controllerCommand() *cli.Command {
 	flags := connectionFlags("namespace of the controller and its configuration")
 	flags = append(flags, &cli.BoolFlag{Name: "disable-bootstrap", Usage: "do not register the hub itself"})
+	flags = append(flags, checkFlag("the hub of this namespace works"))
 	flags = append(flags, endpointFlags("FLEET_METRICS_BIND_ADDRESS", "FLEET_HEALTH_BIND_ADDRESS")...)
 	return &cli.Command{
 		Name:   "controller",
@@ -87,6 +88,9 @@ func runController(c *cli.Context) error {
 	namespace := c.String("namespace")
 	if namespace == "" {
 		return usagef("the controller needs --namespace or the variable %s", envNamespace)
+	}
+	if c.Bool(flagCheck) {
+		return checkRole(c, namespace, names.ControllerDeployment, hubWorks)
 	}
 	settings := agentSettings(c, namespace)
 	election, err := kube.ElectionFromEnv(os.Getenv)
