@@ -58,6 +58,9 @@ func (c *labCluster) SetDefaults() support.E2EClusterProvider { return c }
 
 // Create starts the control plane and its nodes, and waits until they are Ready.
 func (c *labCluster) Create(ctx context.Context, _ ...string) (string, error) {
+	if err := c.clear(ctx); err != nil {
+		return "", err
+	}
 	plane, err := lab.Up(ctx, lab.Options{Name: c.name, Version: c.version, Nodes: c.nodes, StartedBy: "scripts/e2e"})
 	if err != nil {
 		return "", err
@@ -67,6 +70,19 @@ func (c *labCluster) Create(ctx context.Context, _ ...string) (string, error) {
 		return "", err
 	}
 	return plane.Kubeconfig(), nil
+}
+
+// clear takes away what a run left that was killed: with its data, nothing would be installed for the first time.
+func (c *labCluster) clear(ctx context.Context) error {
+	root, err := lab.FindRoot()
+	if err != nil {
+		return err
+	}
+	state := filepath.Join(root, ".lab")
+	if _, err := os.Stat(filepath.Join(state, c.name)); err != nil {
+		return nil
+	}
+	return lab.Down(ctx, state, c.name)
 }
 
 func (c *labCluster) CreateWithConfig(ctx context.Context, configFile string) (string, error) {

@@ -73,7 +73,7 @@ func TestAgentsAreAsRancherLooksForThem(t *testing.T) {
 	}
 }
 
-// The marks of Rancher's set are on its own objects alone: whatever else had them would be pruned (rule 6).
+// The marks of Rancher's set are on its own objects alone: whatever else had them would be pruned.
 func TestMarksOfRanchersSetsAreNotCopied(t *testing.T) {
 	b := theBed(t)
 	own := 0
@@ -96,7 +96,7 @@ func TestMarksOfRanchersSetsAreNotCopied(t *testing.T) {
 	assert.GreaterOrEqual(t, own, 3, "two Clusters and a ClusterGroup")
 }
 
-// Nobody writes labels of Pod Security, and what Rancher notes on a namespace stays (rule 13).
+// Nobody writes labels of Pod Security, and what Rancher notes on a namespace stays.
 func TestNamespacesKeepWhatRancherNotes(t *testing.T) {
 	b := theBed(t)
 	const project = "field.cattle.io/projectId"

@@ -54,7 +54,7 @@ func (b *bed) watchConnection(t *testing.T) (lost func() bool) {
 }
 
 // Rancher deletes the kubeconfig secret and makes it anew, with another token, another address or another CA, whenever it
-// likes. The agent that is registered does not notice, and the hub uses what is new (rule 8).
+// likes. The agent that is registered does not notice, and the hub uses what is new.
 func TestTheKubeconfigSecretIsMadeAnew(t *testing.T) {
 	b := theBed(t)
 	before, registered := b.get(t, b.downstream), b.registrations(t)

@@ -17,7 +17,7 @@ import (
 )
 
 // A cluster that is moved to another workspace is a new Cluster of the same name there, and the old one is pruned, in any
-// order. Its one agent belongs to the new one in the end, and the end of the old one does not take it away (§2.5).
+// order. Its one agent belongs to the new one in the end, and the end of the old one does not take it away.
 func TestAClusterMovesToAnotherWorkspace(t *testing.T) {
 	b := theBed(t)
 	ctx := stage.Until(t, 2*patience)
