@@ -2,6 +2,8 @@ package main
 
 import (
 	"archive/tar"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +32,54 @@ func writeArchive(path string, r release, image v1.Image) error {
 		}
 		tags[tag] = image
 	}
-	return create(path, func(out io.Writer) error { return tarball.MultiWrite(tags, out) })
+	return create(path, func(out io.Writer) error {
+		var archive bytes.Buffer
+		if err := tarball.MultiWrite(tags, &archive); err != nil {
+			return err
+		}
+		return sortTags(out, &archive)
+	})
+}
+
+// sortTags copies an archive with the names of its image in order: they come out of a map.
+func sortTags(out io.Writer, archive io.Reader) error {
+	w := tar.NewWriter(out)
+	for r := tar.NewReader(archive); ; {
+		header, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			return err
+		}
+		if header.Name == "manifest.json" {
+			if content, err = sortedManifest(content); err != nil {
+				return err
+			}
+			header.Size = int64(len(content))
+		}
+		if err := w.WriteHeader(header); err != nil {
+			return err
+		}
+		if _, err := w.Write(content); err != nil {
+			return err
+		}
+	}
+}
+
+func sortedManifest(content []byte) ([]byte, error) {
+	var manifest tarball.Manifest
+	if err := json.Unmarshal(content, &manifest); err != nil {
+		return nil, fmt.Errorf("manifest of the archive: %w", err)
+	}
+	for _, image := range manifest {
+		sort.Strings(image.RepoTags)
+	}
+	return json.Marshal(manifest)
 }
 
 // writeLayout writes all images as an OCI layout in a tar.
