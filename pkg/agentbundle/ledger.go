@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,11 +48,16 @@ type Ledger struct {
 
 type entry struct {
 	cluster types.UID
-	// now is the digest of what was written last, before of what was written before that.
-	now, before string
+	// now is the digest of what was written last, before are those of what was found, and of what was written before that: a
+	// write may fail, and a cache be behind.
+	now    string
+	before []string
 	// asked is the digest of what somebody would have made something of and may not.
 	asked string
 }
+
+// maxBefore bounds how many earlier specs are known.
+const maxBefore = 8
 
 // NewLedger has nothing in it.
 func NewLedger() *Ledger { return &Ledger{entries: map[types.NamespacedName]entry{}} }
@@ -76,13 +82,28 @@ func (l *Ledger) Write(cluster metav1.Object, digest string) {
 		e.asked = ""
 	}
 	if e.now != digest {
-		e.now, e.before = digest, e.now
+		older := slices.DeleteFunc(append([]string{e.now}, e.before...), func(d string) bool { return d == "" || d == digest })
+		e.now, e.before = digest, older[:min(len(older), maxBefore)]
 	}
 	l.entries[key] = e
 	wake := l.wake
 	l.mu.Unlock()
 	if wakes {
 		wake(key)
+	}
+}
+
+// Found notes what there is before the hub writes a Cluster's bundle for the first time since it started: that is nobody's
+// doing now.
+func (l *Ledger) Found(cluster metav1.Object, digest string) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.of(cluster); e.now == "" {
+		e.before = []string{digest}
+		l.entries[keyOf(cluster)] = e
 	}
 }
 
@@ -132,7 +153,7 @@ func (l *Ledger) of(cluster metav1.Object) entry {
 
 func (e entry) judge(digest string) Verdict {
 	switch {
-	case digest == "" || e.now == "" || digest == e.before && digest != e.now:
+	case digest == "" || e.now == "" || digest != e.now && slices.Contains(e.before, digest):
 		return Unknown
 	case digest == e.now:
 		return Written

@@ -2,6 +2,7 @@ package agentbundle
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -28,7 +29,12 @@ func TestWhatTheHubWroteLastIsItsOwn(t *testing.T) {
 	assert.Equal(t, Written, l.Judge(edge("1"), "b"))
 	assert.Equal(t, Unknown, l.Judge(edge("1"), "a"), "a cache may still show it; nothing new is made of it")
 	l.Write(edge("1"), "c")
-	assert.Equal(t, Foreign, l.Judge(edge("1"), "a"))
+	assert.Equal(t, Unknown, l.Judge(edge("1"), "a"), "both writes after it may have failed")
+	assert.Equal(t, Foreign, l.Judge(edge("1"), "x"))
+	for i := range 2 * maxBefore {
+		l.Write(edge("1"), fmt.Sprint(i))
+	}
+	assert.Equal(t, Foreign, l.Judge(edge("1"), "a"), "long ago")
 
 	assert.Equal(t, Unknown, l.Judge(edge("2"), "c"), "another Cluster of that name")
 	l.Forget("ws", "edge")
@@ -37,6 +43,21 @@ func TestWhatTheHubWroteLastIsItsOwn(t *testing.T) {
 	none.Write(edge("1"), "a")
 	assert.Equal(t, Unknown, none.Ask(edge("1"), "a"))
 	none.Forget("ws", "edge")
+}
+
+// A hub that starts finds what the one before it wrote. It must not call that somebody else's while its own write is on its way.
+func TestWhatIsFoundAtTheStartIsNobodysDoing(t *testing.T) {
+	l := NewLedger()
+	l.Found(edge("1"), "found")
+	assert.Equal(t, Unknown, l.Judge(edge("1"), "found"))
+	assert.Equal(t, Unknown, l.Judge(edge("1"), "x"), "nothing is known yet")
+	l.Write(edge("1"), "a")
+	assert.Equal(t, Unknown, l.Judge(edge("1"), "found"), "a cache may still show it")
+	assert.Equal(t, Foreign, l.Judge(edge("1"), "x"))
+	l.Found(edge("1"), "x")
+	assert.Equal(t, Foreign, l.Judge(edge("1"), "x"), "what is found later is looked at")
+	var none *Ledger
+	none.Found(edge("1"), "a")
 }
 
 func TestWhoAskedIsWokenOnceItIsWritten(t *testing.T) {

@@ -205,9 +205,12 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 	bundle.Annotations = map[string]string{names.AgentUpgradeAnnotation: f.mark.String()}
 	bundle.Finalizers = finalizersOf(f.bundle)
 	foreign := h.isForeign(f)
+	if f.bundle != nil {
+		h.Agents.Found(f.cluster, agentbundle.Digest(f.bundle.Spec))
+	}
 	h.Agents.Write(f.cluster, agentbundle.Digest(bundle.Spec))
 	if replaced, err := h.putBack(f, bundle, foreign); err != nil || replaced {
-		return verdict{changed: foreign}, err
+		return verdict{changed: foreign && err == nil}, err
 	}
 	if err := h.bundles.Apply(h.ctx, f.cluster, bundle); err != nil {
 		f.agent.failing = f.agent.waits()

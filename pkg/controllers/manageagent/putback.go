@@ -39,11 +39,16 @@ func (h *handler) putBack(f facts, want *fleet.Bundle, foreign bool) (bool, erro
 		bundle.Annotations = map[string]string{}
 	}
 	maps.Copy(bundle.Annotations, want.Annotations)
-	if _, err := h.Bundles.Update(bundle); err != nil {
+	stored, err := h.Bundles.Update(bundle)
+	if err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return true, nil // somebody else's write, whose event brings the Cluster back
 		}
 		return false, fmt.Errorf("putting back the agent bundle of cluster %s/%s: %w", f.cluster.Namespace, f.cluster.Name, err)
+	}
+	if agentbundle.Digest(stored.Spec) != agentbundle.Digest(want.Spec) {
+		return false, fmt.Errorf("agent bundle of cluster %s/%s is not stored as it was sent: a mutating webhook changes Bundles, "+
+			"or the chart fleet-crd is of another version than the hub", f.cluster.Namespace, f.cluster.Name)
 	}
 	return true, nil // its event goes on with it
 }

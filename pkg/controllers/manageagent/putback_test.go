@@ -88,6 +88,22 @@ func TestWhatWasChangedWhileNoHubRanIsPutBack(t *testing.T) {
 	assert.Equal(t, want, w.bundle(0).Spec)
 }
 
+// What the hub before it wrote is nobody's doing, also where the cache still shows it after the first write of the new one.
+func TestAHubThatStartsAccusesNobodyOfWhatItFinds(t *testing.T) {
+	w := newWaves(t, 1)
+	w.Agents = agentbundle.NewLedger()
+	w.load(newImage)
+	w.written.Lag = true
+	for range 3 {
+		w.look(0)
+		assert.NotContains(t, w.reconciled(0), "AgentBundleChanged")
+	}
+	w.written.Sync()
+	w.look(0)
+	assert.Equal(t, w.wants(0), w.mark(0).Generation)
+	assert.NotContains(t, w.reconciled(0), "AgentBundleChanged")
+}
+
 func TestABundleThatCannotBePutBackIsTriedAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer error
