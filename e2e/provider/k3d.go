@@ -40,6 +40,18 @@ func (k3dProvider) Missing(ctx context.Context) error {
 	return nil
 }
 
+// Prepare makes the network: clusters that are made at once would each make it. A cluster that a killed run has left is taken
+// away when another of its name is made.
+func (k3dProvider) Prepare(ctx context.Context) error {
+	if exec.CommandContext(ctx, "docker", "network", "inspect", k3dNetwork).Run() == nil {
+		return nil
+	}
+	if out, err := exec.CommandContext(ctx, "docker", "network", "create", k3dNetwork).CombinedOutput(); err != nil {
+		return fmt.Errorf("network %s of Docker: %w: %s", k3dNetwork, err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
 func (k3dProvider) Cluster(name string, nodes int) Cluster {
 	// What k3s brings along by default is of no use here, and takes memory.
 	args := []string{
@@ -57,6 +69,14 @@ func (k3dProvider) Cluster(name string, nodes int) Cluster {
 type k3dCluster struct {
 	support.E2EClusterProviderWithImageLoader
 	name string
+}
+
+// Create makes it anew: one that a run has left which was killed is not as it was first.
+func (c *k3dCluster) Create(ctx context.Context, args ...string) (string, error) {
+	if err := c.Destroy(ctx); err != nil {
+		return "", err
+	}
+	return c.E2EClusterProviderWithImageLoader.Create(ctx, args...)
 }
 
 // Front is the address of the server's container: k3s has it in its certificate.

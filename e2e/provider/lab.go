@@ -13,13 +13,20 @@ import (
 	"github.com/rancher/fleet/e2e/lab"
 )
 
-const labName = "lab"
+const (
+	labName = "lab"
+	// startedBy tells the clusters of a run from those of a person.
+	startedBy = "scripts/e2e"
+)
 
 type labProvider struct{}
 
 func (labProvider) Name() string { return labName }
 
 func (labProvider) Missing(context.Context) error { return lab.CheckNodes() }
+
+// Prepare has nothing to do: what clusters share, each of them makes.
+func (labProvider) Prepare(context.Context) error { return nil }
 
 func (labProvider) Cluster(name string, nodes int) Cluster {
 	return &labCluster{name: name, nodes: nodes}
@@ -61,7 +68,7 @@ func (c *labCluster) Create(ctx context.Context, _ ...string) (string, error) {
 	if err := c.clear(ctx); err != nil {
 		return "", err
 	}
-	plane, err := lab.Up(ctx, lab.Options{Name: c.name, Version: c.version, Nodes: c.nodes, StartedBy: "scripts/e2e"})
+	plane, err := lab.Up(ctx, lab.Options{Name: c.name, Version: c.version, Nodes: c.nodes, StartedBy: startedBy})
 	if err != nil {
 		return "", err
 	}
@@ -79,8 +86,12 @@ func (c *labCluster) clear(ctx context.Context) error {
 		return err
 	}
 	state := filepath.Join(root, ".lab")
-	if _, err := os.Stat(filepath.Join(state, c.name)); err != nil {
-		return nil
+	found, ok, err := lab.Lookup(state, c.name)
+	if err != nil || !ok {
+		return err
+	}
+	if found.StartedBy != startedBy {
+		return fmt.Errorf("control plane %s is there already, of %s: scripts/lab down %s", c.name, found.StartedBy, c.name)
 	}
 	return lab.Down(ctx, state, c.name)
 }

@@ -36,6 +36,8 @@ type Provider interface {
 	Name() string
 	// Missing says what this machine lacks for it, and how to get that; nil where nothing is missing.
 	Missing(ctx context.Context) error
+	// Prepare makes what all clusters share, before the first of them.
+	Prepare(ctx context.Context) error
 	// Cluster is one of a name, with a number of nodes.
 	Cluster(name string, nodes int) Cluster
 }

@@ -23,9 +23,6 @@ func (v agentValues) restricted() bool { return len(v.Agent.Rules) > 0 }
 // given are the rights that the chart gives such an agent. Nobody can give what he has not, unless he may escalate and bind.
 func (v agentValues) given(namespace string) []need {
 	given := []need{{verb: "get", resource: "namespaces"}}
-	for _, rule := range v.Agent.Rules {
-		given = append(given, rule.needs()...)
-	}
 	given = append(given, verbs("", "secrets", namespace, "get", "list", "watch", "create", "update", "patch", "delete")...)
 	given = append(given, verbs("", "configmaps", namespace, "get", "list", "watch")...)
 	given = append(given, verbs("", "pods", namespace, "get", "list", "watch")...)
@@ -34,6 +31,9 @@ func (v agentValues) given(namespace string) []need {
 	given = append(given, verbs(apps, "replicasets", namespace, "get", "list", "watch")...)
 	given = append(given, verbs(apps, "deployments", namespace, "get", "list", "watch", "update")...)
 	given = append(given, verbs(leases, "leases", namespace, "get", "create", "update")...)
+	for _, rule := range v.Agent.Rules { // last: what is cut off is never what the agent itself needs
+		given = append(given, rule.needs()...)
+	}
 	return given[:min(len(given), maxGiven)]
 }
 

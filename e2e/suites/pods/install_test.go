@@ -182,17 +182,15 @@ func TestHelmTestPasses(t *testing.T) {
 func TestHelmTestFailsWhereThereIsNoLeader(t *testing.T) {
 	b := theBed(t)
 	deployments := b.hub.Kube.AppsV1().Deployments(stage.SystemNamespace)
-	scale := func(to int32) {
-		s, err := deployments.GetScale(t.Context(), names.ControllerDeployment, metav1.GetOptions{})
+	scale := func(ctx context.Context, to int32) {
+		s, err := deployments.GetScale(ctx, names.ControllerDeployment, metav1.GetOptions{})
 		require.NoError(t, err)
 		s.Spec.Replicas = to
-		_, err = deployments.UpdateScale(t.Context(), names.ControllerDeployment, s, metav1.UpdateOptions{})
+		_, err = deployments.UpdateScale(ctx, names.ControllerDeployment, s, metav1.UpdateOptions{})
 		require.NoError(t, err)
 	}
-	scale(0)
-	t.Cleanup(func() {
-		b.hub.Kube.CoreV1().Pods(stage.SystemNamespace).Delete(context.WithoutCancel(t.Context()), "fleet-test", metav1.DeleteOptions{})
-	})
+	t.Cleanup(func() { scale(context.WithoutCancel(t.Context()), 1) }) // also where the test has failed: the others need the hub
+	scale(t.Context(), 0)
 	await(t, "no controller", func(ctx context.Context) (bool, string, error) {
 		pods, err := b.hub.pods(ctx, stage.SystemNamespace, controllerPods)
 		return len(pods) == 0, describe(pods), err
@@ -200,6 +198,6 @@ func TestHelmTestFailsWhereThereIsNoLeader(t *testing.T) {
 	out, err := b.hub.tryHelm(t, "test", "fleet", "--namespace", stage.SystemNamespace, "--logs", "--timeout=180s")
 	assert.Error(t, err)
 	assert.Contains(t, out, "fleet-controller-lock")
-	scale(1)
+	scale(t.Context(), 1)
 	b.hub.onlyPod(t, stage.SystemNamespace, controllerPods)
 }

@@ -83,6 +83,9 @@ func prepare() error {
 
 // createAll makes all clusters at once, with the images loaded.
 func createAll(ctx context.Context, _ *envconf.Config) (context.Context, error) {
+	if err := chosen.Prepare(ctx); err != nil {
+		return ctx, err
+	}
 	var all sync.WaitGroup
 	failed := make(chan error, len(made))
 	for name, cluster := range made {

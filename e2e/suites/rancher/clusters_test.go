@@ -44,7 +44,7 @@ func agent(t *testing.T, at *stage.Cluster, namespace string) *appsv1.Deployment
 	return d
 }
 
-// The agent is where and as Rancher expects it, and the Cluster has what the user interface looks for (rules 9, 10 and 12).
+// The agent is where and as Rancher expects it, and the Cluster has what the user interface looks for.
 func TestAgentsAreAsRancherLooksForThem(t *testing.T) {
 	b := theBed(t)
 	for _, one := range []struct {
@@ -134,7 +134,7 @@ func (b *bed) awaitRedeployed(t *testing.T, p rancher.Provisioned) {
 }
 
 // Rancher writes whole objects again and again. What it does not set stays, and no second writer of the spec moves it to
-// write once more (rules 4, 5 and 7).
+// write once more.
 func TestWhatRancherDoesNotSetStays(t *testing.T) {
 	b := theBed(t)
 	before := b.get(t, b.downstream)

@@ -50,8 +50,7 @@ func isReady(bundle *fleet.Bundle) bool {
 	return bundle.Status.ObservedGeneration == bundle.Generation && s.DesiredReady == 1 && s.Ready == s.DesiredReady && stage.IsTrue(bundle.Status.Conditions, "Ready")
 }
 
-// A ManagedChart is delivered, takes over what is there, follows its values, and its deletion ends and takes it away
-// (rules 4, 11, 12 and 15).
+// A ManagedChart is delivered, takes over what is there, follows its values, and its deletion ends and takes it away.
 func TestManagedChartsAreDelivered(t *testing.T) {
 	b := theBed(t)
 	ctx := stage.Until(t, 2*patience)
@@ -106,7 +105,7 @@ func (b *bed) awaitNoBundle(t *testing.T, workspace, name string) {
 }
 
 // Rancher takes the first of what is not ready without a look whether there is one; the user interface shows words that it
-// knows. A failing chart shows both, on the Bundle, on the cluster and on its deployment (rules 11 and 12).
+// knows. A failing chart shows both, on the Bundle, on the cluster and on its deployment.
 func TestAFailureIsReadAsRancherReadsIt(t *testing.T) {
 	b := theBed(t)
 	m := chart(b, "broken")

@@ -52,7 +52,7 @@ func (b *bed) awaitGone(t *testing.T, p rancher.Provisioned, namespace string) {
 }
 
 // Removing clusters, Bundles and a whole workspace ends, and leaves users' credentials that the user interface has made and
-// labelled as it labels its own (rules 14 and 15).
+// labelled as it labels its own.
 func TestRemovalEndsAndLeavesUsersSecrets(t *testing.T) {
 	b := theBed(t)
 	ctx := stage.Until(t, 2*patience)

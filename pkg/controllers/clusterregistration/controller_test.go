@@ -178,7 +178,7 @@ func TestTakingBackGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
-// §6.7 and the design's step 7: what is older goes when the newer credential is used, and not before.
+// What is older goes when the newer credential is used, and not before.
 func TestOlderRequestsGoOnlyOnceTheNewCredentialIsInUse(t *testing.T) {
 	at := func(d time.Duration) change[*fleet.ClusterRegistration] {
 		return func(r *fleet.ClusterRegistration) { r.CreationTimestamp = metav1.NewTime(now.Add(d)) }
