@@ -29,7 +29,19 @@ func StateOf(cluster *fleet.Cluster, requests []*fleet.ClusterRegistration) (sta
 		}
 		waitsFor = "request " + r.Name + ": " + reason
 	}
+	if waitsFor == "" && state == registration.StateConnected {
+		waitsFor = awaitedUpgrade(cluster)
+	}
 	return state, waitsFor
+}
+
+// awaitedUpgrade is what the agent's upgrade waits for, empty where none is under way.
+func awaitedUpgrade(cluster *fleet.Cluster) string {
+	upgraded := conditions.GetCondition(cluster.Status.Conditions, fleet.ClusterConditionAgentUpgraded)
+	if upgraded == nil || upgraded.Status == corev1.ConditionTrue {
+		return ""
+	}
+	return "its agent's upgrade: " + upgraded.Reason
 }
 
 // awaited is the request that a cluster waits for, nil where there is none: one that a person has to decide about, or else

@@ -24,6 +24,7 @@ func TestWhatAClusterWaitsFor(t *testing.T) {
 		"a person, though it is connected": {byAgent(connected, asked("new", 2*time.Hour, anotherKey, refused(ReasonIdentityConflict))), "Connected", "request request-new: IdentityConflict"},
 		"nothing, when others are refused": {byAgent(connected, asked("new", 2*time.Hour, refused("TokenNotForThisCluster"))), "Connected", ""},
 		"nothing, when others are denied":  {byAgent(connected, asked("new", 2*time.Hour, anotherKey, refused(ReasonDenied))), "Connected", ""},
+		"an image, though it is connected": {byAgent(connected, becomes(no(fleet.ClusterConditionAgentUpgraded, "ImagePull", "no such image", time.Hour))), "Connected", "its agent's upgrade: ImagePull"},
 		"a token, when it is silent":       {byAgent(connected, silent, asked("new", 2*time.Hour, refused("TokenUnknown"))), "Silent", "request request-new: TokenUnknown"},
 		"its denial to be overruled":       {byAgent(placed, asked("new", time.Minute, refused(ReasonDenied))), "Registering", "request request-new: Denied"},
 		"its end of revocation":            {byAgent(connected, revoke, asked("old", time.Hour, refused(ReasonRevoked))), "Revoked", "spec.revoked of the Cluster to be taken off"},
