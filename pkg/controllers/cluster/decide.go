@@ -50,7 +50,7 @@ func decide(in input) decision {
 	if updated, changed := prepared(in.cluster, in.clientID); changed {
 		d.update = updated
 	}
-	d.name, d.left, d.sharers = in.name, in.left, sharers(in.shared)
+	d.name, d.left, d.sharers = in.name, in.left, sharers(in.cluster.Namespace, in.shared)
 	if _, err := registration.PlaceOf(in.cluster.Annotations); err != nil {
 		d.blocked = err.Error()
 		return d

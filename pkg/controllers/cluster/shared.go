@@ -96,10 +96,16 @@ func (h *handler) onSharer(before, now *fleet.Cluster) {
 	}
 }
 
-// sharers names Clusters, empty where there are none: the first by their names, so that the same are named each time.
-func sharers(others []*fleet.Cluster) string {
+// sharers names the Clusters of a workspace, empty where there are none: the first by their names, so that the same are named
+// each time. Those of other workspaces are counted: whoever claims a UID with a token must not be told who has it, and where.
+func sharers(workspace string, others []*fleet.Cluster) string {
 	var first []string
+	elsewhere := 0
 	for _, c := range others {
+		if c.Namespace != workspace {
+			elsewhere++
+			continue
+		}
 		name := c.Namespace + "/" + c.Name
 		at, _ := slices.BinarySearch(first, name)
 		if at < maxSharers {
@@ -108,8 +114,11 @@ func sharers(others []*fleet.Cluster) string {
 		}
 	}
 	text := strings.Join(first, ", ")
-	if more := len(others) - maxSharers; more > 0 {
+	if more := len(others) - elsewhere - maxSharers; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
+	}
+	if elsewhere > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s, %d of other workspaces", text, elsewhere), ", ")
 	}
 	return text
 }
@@ -124,5 +133,5 @@ func reportShared(status *fleet.ClusterStatus, sharers string, now time.Time) {
 		return
 	}
 	conditions.SetCondition(&status.Conditions, fleet.ClusterConditionUnique, metav1.ConditionFalse, reasonShared,
-		fmt.Sprintf("the same cluster, by the UID of its kube-system, is behind Cluster %s: what the bundles of both deploy meets there; delete one of them unless two agents are meant", sharers), now)
+		fmt.Sprintf("the same cluster, by the UID of its kube-system, is behind other Clusters, %s: what the bundles of both deploy meets there; delete one of them unless two agents are meant", sharers), now)
 }

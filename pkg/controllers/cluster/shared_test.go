@@ -41,7 +41,8 @@ func TestOneClusterBehindTwoClustersIsShownOnBoth(t *testing.T) {
 	unique := h.condition(t, fleet.ClusterConditionUnique)
 	assert.Equal(t, corev1.ConditionFalse, unique.Status)
 	assert.Equal(t, "SharedCluster", unique.Reason)
-	assert.Contains(t, unique.Message, "other/twin")
+	assert.Contains(t, unique.Message, "is behind other Clusters, 1 of other workspaces:")
+	assert.NotContains(t, unique.Message, "twin", "who claims a UID is not told whose it is")
 	assert.NotContains(t, unique.Message, "stranger")
 
 	h.onSharer(nil, h.edge())
@@ -86,6 +87,8 @@ func TestWhoSharesIsNamedWithinBounds(t *testing.T) {
 	for _, name := range []string{"d", "b", "e", "a", "c"} {
 		many = append(many, another("ws", name))
 	}
-	assert.Equal(t, "ws/a, ws/b, ws/c and 2 more", sharers(many))
-	assert.Empty(t, sharers(nil))
+	assert.Equal(t, "ws/a, ws/b, ws/c and 2 more", sharers("ws", many))
+	assert.Equal(t, "5 of other workspaces", sharers("other", many))
+	assert.Equal(t, "other/z, 5 of other workspaces", sharers("other", append(many, another("other", "z"))))
+	assert.Empty(t, sharers("ws", nil))
 }
