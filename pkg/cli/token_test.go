@@ -61,7 +61,7 @@ func TestATokenIsMadeAsItWasAskedFor(t *testing.T) {
 			code, out, errOut := typed(append([]string{"token", "create"}, strings.Fields(line)...)...)
 			require.Zero(t, code, errOut)
 			assert.Contains(t, out, "Made token fleet-default/edge for ")
-			assert.Contains(t, out, "`fleet token values edge -n fleet-default --wait > values.yaml`")
+			assert.Contains(t, out, "`(umask 077; fleet token values edge -n fleet-default --wait > values.yaml)`")
 			assert.Equal(t, want, stored[fleet.ClusterRegistrationToken](h, "ClusterRegistrationToken", "fleet-default", "edge").Spec)
 		})
 	}

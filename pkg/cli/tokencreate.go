@@ -63,7 +63,7 @@ func tokenCreateCommand() *cli.Command {
 		Usage:     "make a registration token",
 		ArgsUsage: "NAME",
 		Description: "Makes a token with which the agent's chart registers clusters. Its values are printed by `fleet token values`.\n\n" +
-			"   fleet token create edge --cluster-name edge-2 --wait\n   fleet token values edge > values.yaml",
+			"   fleet token create edge --cluster-name edge-2 --wait\n   (umask 077; fleet token values edge > values.yaml)",
 		Flags:  append(flags, waitFlags()...),
 		Action: createToken,
 	}
@@ -140,7 +140,7 @@ func printCreated(out io.Writer, row tokenRow) error {
 	if row.Message != "" {
 		lines = append(lines, "The hub says of it: "+printable(row.Message, maxSentence))
 	}
-	lines = append(lines, fmt.Sprintf("Next: `fleet token values %s -n %s --wait > values.yaml`, and install the agent's chart with that file.", row.Name, row.Workspace))
+	lines = append(lines, fmt.Sprintf("Next: `(umask 077; fleet token values %s -n %s --wait > values.yaml)`, and install the agent's chart with that file.", row.Name, row.Workspace))
 	_, err := fmt.Fprintln(out, strings.Join(lines, "\n"))
 	return err
 }

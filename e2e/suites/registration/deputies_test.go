@@ -108,6 +108,33 @@ func TestNobodyOpensTheClustersOfOtherWorkspaces(t *testing.T) {
 	require.NoError(t, who.Dynamic.Resource(resource).Namespace(workspace).Delete(t.Context(), "all", metav1.DeleteOptions{}))
 }
 
+// Attack 19: the hub copies Secrets of a workspace to the clusters of a bundle, with rights of its own.
+func TestNobodyHasSecretsCopiedThatHeMayNotRead(t *testing.T) {
+	w := ofTheWorld(t)
+	const workspace = "copiers"
+	who := w.inOneWorkspace(t, workspace)
+	bundle := func(name, kind string) *unstructured.Unstructured {
+		u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"downstreamResources": []any{map[string]any{"kind": kind, "name": "x"}}}}}
+		u.SetGroupVersionKind(fleet.SchemeGroupVersion.WithKind("Bundle"))
+		u.SetName(name)
+		return u
+	}
+	bundles := who.Dynamic.Resource(stage.Bundles).Namespace(workspace)
+	_, err := bundles.Create(t.Context(), bundle("thief", "Secret"), metav1.CreateOptions{})
+	require.True(t, deniedBy("fleet-bundle-copies", err), "%v", err)
+	_, err = bundles.Create(t.Context(), bundle("own", "ConfigMap"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = bundles.Patch(t.Context(), "own", "application/merge-patch+json",
+		[]byte(`{"spec":{"downstreamResources":[{"kind":"Secret","name":"x"}]}}`), metav1.PatchOptions{})
+	require.True(t, deniedBy("fleet-bundle-copies", err), "%v", err)
+
+	// Who may read them does it, and others may change the rest of such a Bundle.
+	_, err = w.Hub.Dynamic.Resource(stage.Bundles).Namespace(workspace).Create(t.Context(), bundle("managed", "Secret"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = bundles.Patch(t.Context(), "managed", "application/merge-patch+json", []byte(`{"spec":{"paused":true}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+}
+
 // Attack 20: the name of a Cluster's namespace on the hub can be worked out. Who makes it first must not be given what the hub
 // puts there.
 func TestNobodyWaitsInTheNamespaceOfACluster(t *testing.T) {
@@ -130,6 +157,36 @@ func TestNobodyWaitsInTheNamespaceOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.Hub.Kube.CoordinationV1().Leases(place).Get(t.Context(), names.HeartbeatLease, metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
+
+	// Who may make namespaces, and no more, cannot give them the hub's mark.
+	who := w.inOneWorkspace(t, "markers")
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "makes-namespaces"}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"create", "get", "update"}},
+	}}
+	_, err = w.Hub.Kube.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	require.NoError(t, err)
+	_, err = w.Hub.Kube.RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: role.ObjectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: "markers", Name: "deputy"}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	marked := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: names.ClusterPlace(workspace, name, 1), Annotations: map[string]string{names.OwnerAnnotation: "Cluster/waiters/edge/some-uid"},
+	}}
+	stage.AwaitWithin(t, patience, "the right to make namespaces", func(ctx context.Context) (bool, string, error) {
+		_, err := who.Kube.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "plain"}}, metav1.CreateOptions{})
+		return err == nil || apierrors.IsAlreadyExists(err), "", err
+	})
+	_, err = who.Kube.CoreV1().Namespaces().Create(t.Context(), marked, metav1.CreateOptions{})
+	require.True(t, deniedBy("fleet-cluster-namespace", err), "%v", err)
+	plain, err := who.Kube.CoreV1().Namespaces().Get(t.Context(), "plain", metav1.GetOptions{})
+	require.NoError(t, err)
+	plain.Labels["a"] = "b"
+	plain, err = who.Kube.CoreV1().Namespaces().Update(t.Context(), plain, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	plain.Annotations = marked.Annotations
+	_, err = who.Kube.CoreV1().Namespaces().Update(t.Context(), plain, metav1.UpdateOptions{})
+	require.True(t, deniedBy("fleet-cluster-namespace", err), "%v", err)
 
 	require.NoError(t, w.Hub.Kube.CoreV1().Namespaces().Delete(t.Context(), place, metav1.DeleteOptions{}))
 	_, err = w.AwaitCluster(stage.Until(t, patience), workspace, name, "in a namespace of the hub's", func(c *fleet.Cluster) bool {

@@ -166,8 +166,8 @@ func (h *handler) apply(cluster *fleet.Cluster, d decision) (*fleet.Cluster, err
 		return updated, nil // its own event goes on with it; a status written on top of it now would meet a conflict
 	}
 	if d.namespace != nil {
-		if _, err := h.Namespaces.Create(d.namespace); err != nil && !apierrors.IsAlreadyExists(err) {
-			return cluster, fmt.Errorf("creating namespace %s: %w", d.namespace.Name, err)
+		if own, err := h.ensureNamespace(cluster, d.namespace); err != nil || !own {
+			return cluster, err
 		}
 	}
 	if d.lease != nil {
@@ -182,6 +182,27 @@ func (h *handler) apply(cluster *fleet.Cluster, d decision) (*fleet.Cluster, err
 		return cluster, err
 	}
 	return cluster, h.dropPlaces(d.former)
+}
+
+// ensureNamespace creates the namespace, and says whether it is the Cluster's. One that is there although the cache does not
+// show it may be somebody else's: nothing is put into that, nor is it written into the status.
+func (h *handler) ensureNamespace(cluster *fleet.Cluster, want *corev1.Namespace) (own bool, err error) {
+	_, err = h.Namespaces.Create(want)
+	if !apierrors.IsAlreadyExists(err) {
+		if err != nil {
+			err = fmt.Errorf("creating namespace %s: %w", want.Name, err)
+		}
+		return err == nil, err
+	}
+	live, err := h.liveNamespace(want.Name)
+	if err != nil {
+		return false, fmt.Errorf("reading namespace %s: %w", want.Name, err)
+	}
+	if !registration.IsPlaceOf(live, cluster) {
+		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, lookAgain) // by then the cache shows whose it is
+		return false, nil
+	}
+	return true, nil
 }
 
 // ensureLease creates the Lease. One that is there although the cache does not show it has lost its label: nobody would
