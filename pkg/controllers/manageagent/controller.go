@@ -199,7 +199,7 @@ func (h *handler) upgrade(f facts, options agentmanifest.Options, counted bool, 
 		return verdict{}, err
 	}
 	if f.mark.Generation != f.agent.desired {
-		f.mark = mark{Generation: f.agent.desired, Waved: waved, Written: now.UTC().Truncate(time.Second)}
+		f.mark = mark{Generation: f.agent.desired, Waved: waved, Import: importDigest(f.cluster), Written: now.UTC().Truncate(time.Second)}
 	}
 	f.mark.Options = f.options
 	bundle.Annotations = map[string]string{names.AgentUpgradeAnnotation: f.mark.String()}

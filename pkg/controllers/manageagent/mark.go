@@ -23,6 +23,8 @@ type mark struct {
 	Options string `json:"options,omitempty"`
 	// Waved says that the generation was written in its turn; else it was written at once.
 	Waved bool `json:"waved,omitempty"`
+	// Import is the digest of the import's record when the generation was written: each import goes before the waves once.
+	Import string `json:"import,omitempty"`
 	// Written is when.
 	Written time.Time `json:"written"`
 }
@@ -43,6 +45,16 @@ func (m mark) String() string {
 		return "" // a time beyond the year 9999; the bundle is then like one without a mark
 	}
 	return string(data)
+}
+
+// importDigest stands for the last import of a Cluster, empty where there was none.
+func importDigest(c *fleet.Cluster) string {
+	record := c.Annotations[names.ImportAnnotation]
+	if record == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(record))
+	return hex.EncodeToString(sum[:6])
 }
 
 // ownOptions is what of an agent's options a Cluster decides. Fields are left out where they are not set, so that one that

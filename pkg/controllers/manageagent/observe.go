@@ -120,8 +120,10 @@ func reachedAt(c *fleet.Cluster, written, now time.Time) time.Time {
 func atOnce(f facts, imported string) bool {
 	a := f.agent
 	switch {
-	case f.bundle == nil, !a.waits(), a.desired == a.running, a.desired == imported:
+	case f.bundle == nil, !a.waits(), a.desired == a.running:
 		return true
+	case a.desired == imported && f.mark.Import != importDigest(f.cluster):
+		return true // it was just put there; later, the same is a way back like any other
 	case f.mark.Options != "" && f.mark.Options != f.options:
 		return true
 	}
