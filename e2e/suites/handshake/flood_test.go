@@ -87,12 +87,15 @@ func (b *bed) writeNamespaceOf(t *testing.T, workspace, name string) types.UID {
 	return ns.UID
 }
 
-// requireNamespace waits until the hub has taken a namespace for a Cluster's, and looks that it is the one that was made.
+// requireNamespace waits until the hub has made up its mind about a namespace, and looks that it is the one that was made. What
+// somebody else made is not taken for the Cluster's, and is not deleted either.
 func (b *bed) requireNamespace(t *testing.T, workspace, name string, uid types.UID) {
 	t.Helper()
 	namespace := names.ClusterNamespace(workspace, name)
-	_, err := b.AwaitCluster(until(t), workspace, name, "a namespace", func(c *fleet.Cluster) bool {
-		return c.Status.Namespace == namespace && stage.IsTrue(c.Status.Conditions, fleet.ClusterConditionProcessed)
+	_, err := b.AwaitCluster(until(t), workspace, name, "a namespace, or a reason against it", func(c *fleet.Cluster) bool {
+		processed := stage.Condition(c.Status.Conditions, fleet.ClusterConditionProcessed)
+		taken := c.Status.Namespace == namespace && stage.IsTrue(c.Status.Conditions, fleet.ClusterConditionProcessed)
+		return taken || processed != nil && processed.Reason == "NamespaceBlocked"
 	})
 	require.NoError(t, err)
 	ns, err := b.Hub.Kube.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
