@@ -124,6 +124,9 @@ func (f *fetcher) fromRepository(ctx context.Context, source Source) ([]byte, er
 	if err != nil {
 		return nil, errors.New("the index of the repository has an address for the chart that cannot be read")
 	}
+	if base.Scheme == "https" && target.Scheme == "http" {
+		return nil, errors.New("the index of the repository names an address without TLS for the chart, though it came with TLS itself")
+	}
 	// Credentials are for the repository's host alone.
 	return f.get(ctx, address, target.Scheme == base.Scheme && target.Host == base.Host, maxChart)
 }

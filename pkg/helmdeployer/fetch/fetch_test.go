@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -93,7 +94,12 @@ func TestWhatIsNotFetched(t *testing.T) {
 	t.Cleanup(plain.Close)
 	downgrade := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	t.Cleanup(downgrade.Close)
+	leading := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "apiVersion: v1\nentries: {app: [{name: app, version: 1.0.0, urls: [%q]}]}\n", plain.URL+"/app.tgz")
+	}))
+	t.Cleanup(leading.Close)
 	for want, source := range map[string]Source{
+		"an address without TLS":                           {Repo: leading.URL, Chart: "app"},
 		"charts are not fetched from link-local addresses": {Repo: "http://169.254.169.254/latest", Chart: "app"},
 		"link-local": {Chart: "http://[fe80::1]/app.tgz"},
 		"addresses with scheme \"file\" are not fetched": {Chart: "file:///etc/passwd"},
