@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,12 +58,13 @@ func (c *cluster) record(t *testing.T) registration.Import {
 	return record
 }
 
-// deployment is the version of the agent's Deployment.
+// deployment is which one the agent's Deployment is, and how often its spec was changed. Its status, and the marks of the
+// agent's own bundle, come when they come.
 func (c *cluster) deployment(t *testing.T) string {
 	t.Helper()
 	found, err := c.edge.Kube.AppsV1().Deployments(c.agents).Get(t.Context(), names.AgentDeployment, metav1.GetOptions{})
 	require.NoError(t, err)
-	return found.ResourceVersion
+	return fmt.Sprint(found.UID, " ", found.Generation, " ", stage.GenerationOf(found.Spec.Template.Spec))
 }
 
 // T04: a cluster has a CA of its own. It goes before the configured one and is not added to it, in either direction.
