@@ -2,6 +2,7 @@ package stage
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/rancher/fleet/e2e/node"
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // agentPods selects the Pods of agents.
@@ -98,4 +101,13 @@ func VariableOf(spec corev1.PodSpec, name string) string {
 		}
 	}
 	return ""
+}
+
+// GivenGeneration is the GENERATION that a bundle gives to its agent, empty where it is no agent's.
+func GivenGeneration(bundle *fleet.Bundle) string {
+	var mark struct{ Generation string }
+	if json.Unmarshal([]byte(bundle.Annotations[names.AgentUpgradeAnnotation]), &mark) != nil {
+		return ""
+	}
+	return mark.Generation
 }

@@ -100,20 +100,11 @@ func (c *cluster) look(ctx context.Context) (s state, settled bool, seen string,
 	}
 	rolled := d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == 1 && d.Status.UpdatedReplicas == 1 && d.Status.ReadyReplicas == 1
 	ready := bundle.Status.ObservedGeneration == bundle.Generation && bundle.Status.Summary.Ready == 1 && stage.IsTrue(bundle.Status.Conditions, "Ready")
-	settled = rolled && ready && stage.Connected(object) && object.Status.Agent.Generation == s.generation && given(bundle) == s.generation &&
+	settled = rolled && ready && stage.Connected(object) && object.Status.Agent.Generation == s.generation && stage.GivenGeneration(bundle) == s.generation &&
 		len(running) == 1 && running[0].Generation == s.generation
 	seen = fmt.Sprintf("Deployment %s %+v; the bundle has %s and is ready: %t, %s; the hub knows %s; processes %+v; %s",
-		s.generation, d.Status, given(bundle), ready, stage.Conditions(bundle.Status.Conditions), object.Status.Agent.Generation, running, stage.Conditions(object.Status.Conditions))
+		s.generation, d.Status, stage.GivenGeneration(bundle), ready, stage.Conditions(bundle.Status.Conditions), object.Status.Agent.Generation, running, stage.Conditions(object.Status.Conditions))
 	return s, settled, seen, nil
-}
-
-// given is the generation that a bundle gives to its agent.
-func given(bundle *fleet.Bundle) string {
-	var mark struct{ Generation string }
-	if json.Unmarshal([]byte(bundle.Annotations[names.AgentUpgradeAnnotation]), &mark) != nil {
-		return ""
-	}
-	return mark.Generation
 }
 
 // settle waits until all agree on what the agent is.

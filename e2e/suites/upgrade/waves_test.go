@@ -88,7 +88,7 @@ func watchWave(t *testing.T, clusters []*cluster) wave {
 			if err != nil || bundle == nil {
 				return false, "no bundle", err
 			}
-			bundles[c.name] = given(bundle)
+			bundles[c.name] = stage.GivenGeneration(bundle)
 		}
 		objects, err := stage.List[fleet.Cluster](ctx, b.Hub, stage.Clusters, stage.Workspace)
 		if err != nil {
