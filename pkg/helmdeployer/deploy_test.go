@@ -255,3 +255,28 @@ func TestTheDefaultAccountIsUsedWhereItExists(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, w.userOf("POST /api/v1/namespaces/agents/configmaps"), "the agent deploys itself on nobody's behalf")
 }
+
+func TestNoBundleStepsOverTheDefaultAccountByFleetsOwn(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"fleet-agent", "fleet-controller", "fleet-controller-bootstrap", "tenant"} {
+		w.put(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: name}})
+	}
+	d := w.deployer()
+	deploy := func(bundle, account string) error {
+		job := raw(bundle, configMap(bundle, "one"))
+		job.Options.ServiceAccount = account
+		_, err := d.Deploy(t.Context(), job)
+		return err
+	}
+	require.NoError(t, deploy("before", "fleet-agent"), "without a limit it is what a bundle gets that names none")
+
+	w.put(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: agentNamespace, Name: "fleet-default"}})
+	for _, account := range []string{"fleet-agent", "fleet-controller", "fleet-controller-bootstrap"} {
+		require.ErrorContains(t, deploy("over", account), "service account cattle-fleet-system/"+account+" is Fleet's own", account)
+	}
+	assert.False(t, w.has("ConfigMap", appNamespace, "over"))
+	require.NoError(t, deploy("within", "tenant"))
+	assert.Equal(t, "system:serviceaccount:cattle-fleet-system:tenant", w.userOf("POST /api/v1/namespaces/apps/configmaps"))
+
+	require.NoError(t, d.Uninstall(t.Context(), "before"), "what was deployed before can go")
+}

@@ -56,9 +56,11 @@ const (
 
 // Objects of an agent, in its namespace on the downstream cluster.
 const (
-	AgentConfigMap        = "fleet-agent"
-	AgentDeployment       = "fleet-agent"
-	AgentAccount          = "fleet-agent"
+	AgentConfigMap  = "fleet-agent"
+	AgentDeployment = "fleet-agent"
+	AgentAccount    = "fleet-agent"
+	// DefaultDeployAccount deploys bundles that name no account, where it exists.
+	DefaultDeployAccount  = "fleet-default"
 	AgentContainer        = "fleet-agent"
 	AgentBootstrapSecret  = "fleet-agent-bootstrap"
 	AgentCredentialStore  = "fleet-agent"

@@ -151,6 +151,11 @@ func AccountUser(namespace, account string) string {
 	return "system:serviceaccount:" + namespace + ":" + account
 }
 
+// IsFleetsAccount says whether a service account in the namespace of an agent, or of the hub, is one that Fleet itself acts by.
+func IsFleetsAccount(name string) bool {
+	return name == AgentAccount || name == ControllerAccount || name == BootstrapAccount
+}
+
 // AccountsGroup is the group of all service accounts of a namespace.
 func AccountsGroup(namespace string) string {
 	return "system:serviceaccounts:" + namespace

@@ -6,16 +6,13 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/rancher/fleet/pkg/helmdeployer"
 	"github.com/rancher/fleet/pkg/names"
 )
-
-// defaultAccount deploys what names no service account, where it exists in the agent's namespace.
-const defaultAccount = "fleet-default"
 
 // local is the cluster that the agent runs in.
 type local struct {
@@ -39,18 +36,14 @@ func (l *local) Namespace(ctx context.Context, name string) (*corev1.Namespace, 
 }
 
 func (l *local) As(ctx context.Context, serviceAccount string) (kubernetes.Interface, error) {
-	wanted := serviceAccount
-	if wanted == "" {
-		wanted = defaultAccount
-	}
-	_, err := l.client.CoreV1().ServiceAccounts(l.namespace).Get(ctx, wanted, metav1.GetOptions{})
+	account, err := helmdeployer.AccountOf(ctx, l.client.CoreV1().ServiceAccounts(l.namespace), l.namespace, serviceAccount)
 	switch {
-	case apierrors.IsNotFound(err) && serviceAccount == "":
-		return l.client, nil
 	case err != nil:
-		return nil, fmt.Errorf("looking up service account %s/%s: %w", l.namespace, wanted, err)
+		return nil, err
+	case account == "":
+		return l.client, nil
 	}
-	return l.impersonating(wanted)
+	return l.impersonating(account)
 }
 
 // impersonating keeps the clients: they share the connections of one pool.

@@ -40,6 +40,9 @@ func TestCopiesAreMadeOnBehalfOfTheServiceAccount(t *testing.T) {
 	_, err := l.As(t.Context(), "missing")
 	assert.ErrorContains(t, err, "looking up service account cattle-fleet-system/missing")
 
-	l = NewLocal(cfg, fake.NewClientset(account(defaultAccount)), agentNamespace)
+	l = NewLocal(cfg, fake.NewClientset(account("fleet-default"), account("fleet-agent"), account("deployer")), agentNamespace)
 	assert.Equal(t, "system:serviceaccount:cattle-fleet-system:fleet-default", ask(l, ""))
+	assert.Equal(t, "system:serviceaccount:cattle-fleet-system:deployer", ask(l, "deployer"))
+	_, err = l.As(t.Context(), "fleet-agent")
+	assert.ErrorContains(t, err, "is Fleet's own")
 }
