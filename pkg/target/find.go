@@ -3,6 +3,7 @@ package target
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -83,13 +84,22 @@ func leftAlone(cluster *fleet.Cluster) *fieldError {
 	return nil
 }
 
-// reserved says that a bundle has the name of the cluster's own agent bundle, and is another. Both would be one deployment
-// there, and what is deployed for the agent is deployed with all of its rights.
+// reserved says that a bundle has a name that Fleet needs for its own in the cluster's namespace. Under the name of the
+// cluster's agent bundle both would be one deployment there, and what is deployed for the agent is deployed with all of its
+// rights. The Secret with the bundle's values would lie where the renewed credential of the agent is to be.
 func reserved(bundle *fleet.Bundle, cluster *fleet.Cluster) *fieldError {
-	if bundle.Name != names.AgentBundle(cluster.Name) || names.IsAgentBundle(bundle, cluster) {
-		return nil
+	refuse := func(what string) *fieldError {
+		return &fieldError{field: "metadata.name", err: fmt.Errorf("on this cluster the name is reserved for %s: give this bundle another name", what)}
 	}
-	return &fieldError{field: "metadata.name", err: errors.New("on this cluster the name is reserved for the bundle of its agent, which the hub makes: give this bundle another name")}
+	switch {
+	case names.IsAgentBundle(bundle, cluster): // it has no values, whatever the cluster's name makes of its own
+		return nil
+	case bundle.Name == names.AgentBundle(cluster.Name):
+		return refuse("the bundle of its agent, which the hub makes")
+	case bundle.Name == names.RenewedCredentialSecret:
+		return refuse("the credential of its agent")
+	}
+	return nil
 }
 
 func sorted(clusters []*fleet.Cluster) []*fleet.Cluster {

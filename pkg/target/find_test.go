@@ -210,6 +210,22 @@ func TestTheNameOfAnAgentsBundleIsReservedOnItsCluster(t *testing.T) {
 	assert.Empty(t, refusals)
 }
 
+// The Secret with its values would lie where the agent looks for its renewed credential, and keep that one out.
+func TestTheNameOfARenewedCredentialIsReserved(t *testing.T) {
+	named := bundle(everyone())
+	named.Name = "fleet-agent-credential"
+	targets, refusals := find(t, Facts{Bundle: named, Clusters: []*fleet.Cluster{cluster("edge"), clusterIn("other", "edge")}})
+	assert.Empty(t, targets)
+	require.Len(t, refusals, 2)
+	assert.Contains(t, refusals[0].Error(), "the name is reserved for the credential of its agent")
+	assert.False(t, refusals[0].Quiet, "the Bundle says it")
+
+	odd := cluster("credential")
+	named.OwnerReferences = []metav1.OwnerReference{{Kind: "Cluster", Name: odd.Name, UID: odd.UID}}
+	targets, _ = find(t, Facts{Bundle: named, Clusters: []*fleet.Cluster{odd}})
+	assert.Equal(t, []string{"credential"}, namesOf(targets), "the agent's own bundle of a Cluster of this name has no values")
+}
+
 func TestABundleThatCannotBeReadRefusesAllClusters(t *testing.T) {
 	for field, change := range map[string]func(b *fleet.Bundle){
 		"spec.targets[1].clusterSelector":                 func(b *fleet.Bundle) { b.Spec.Targets[1].ClusterSelector = broken() },
