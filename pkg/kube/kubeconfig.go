@@ -36,10 +36,19 @@ func DownstreamConfig(data []byte, tlsMode string, timeout time.Duration) (*rest
 
 // UpstreamConfig is how an agent reaches its hub with a kubeconfig that the hub gave it, which is read with the same care.
 // The hub's answers are as long as they are: the agent does what the hub says.
+//
+// Where nobody says the mode, the kubeconfig alone does: a CA in it is all that is trusted. What is missing must not widen
+// trust, and what a hub with strict gave always has one.
 func UpstreamConfig(data []byte, tlsMode string, timeout time.Duration) (*rest.Config, error) {
 	cfg, err := ParseKubeconfig(data)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case tlsMode == "" && len(cfg.CAData) > 0:
+		tlsMode = TLSStrict
+	case tlsMode == "":
+		tlsMode = TLSSystemStore
 	}
 	return cfg, reach(cfg, tlsMode, timeout)
 }

@@ -86,6 +86,36 @@ func TestTrustIsWhatTheModeSays(t *testing.T) {
 	}
 }
 
+// An agent may have no configuration, or one that says no mode.
+func TestAMissingModeWidensNoTrust(t *testing.T) {
+	private := mustAuthority(t, "private")
+	for _, test := range []struct {
+		name    string
+		ca      []byte
+		server  *authority
+		trusted bool
+	}{
+		{"the CA that was given", private.pem, private, true},
+		{"the system's roots beside it", private.pem, publicCA, false},
+		{"the system's roots where none was given", nil, publicCA, true},
+		{"anything else", nil, private, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			kubeconfig, err := BuildKubeconfig(test.server.serveTLS(t, answerVersion).URL, test.ca, "token", "workspace")
+			require.NoError(t, err)
+			cfg, err := UpstreamConfig(kubeconfig, "", time.Minute)
+			require.NoError(t, err)
+			err = call(t, cfg)
+			if test.trusted {
+				assert.NoError(t, err)
+				return
+			}
+			var unknown x509.UnknownAuthorityError
+			assert.ErrorAs(t, err, &unknown)
+		})
+	}
+}
+
 // T05: a strict client takes nothing from the others of its process.
 func TestAStrictClientLeavesTheSystemsRootsToOthers(t *testing.T) {
 	private := mustAuthority(t, "private")

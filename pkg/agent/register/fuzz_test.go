@@ -17,7 +17,7 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
-// R16: whatever the ConfigMap holds, the agent lives, and trusts as one of the two modes says.
+// R16: whatever the ConfigMap holds, the agent lives, and trusts as one of the two modes says, or its kubeconfig.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "null", "[]", `{"labels":null}`, `{"labels":{"a":1}}`, `{"clientID":{}}`, `{"agentTLSMode":"strict"}`,
@@ -42,7 +42,7 @@ func FuzzSettings(f *testing.F) {
 			checkText(t, err.Error(), "ConfigMap "+agentNamespace+"/"+names.AgentConfigMap)
 			return
 		}
-		if s.TLSMode != config.TLSStrict && s.TLSMode != config.TLSSystemStore {
+		if s.TLSMode != "" && s.TLSMode != config.TLSStrict && s.TLSMode != config.TLSSystemStore {
 			t.Fatalf("TLS mode %q", s.TLSMode)
 		}
 		if len(options) > maxOptions && s.Options != nil {

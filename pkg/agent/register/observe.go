@@ -70,6 +70,10 @@ func (s *Supervisor) lookAndAct(ctx context.Context) error {
 
 // observeConfig takes over settings that can be read.
 func (s *Supervisor) observeConfig(cm *corev1.ConfigMap) {
+	if cm == nil && s.settings != nil {
+		s.report.logged(topicConfig, "gone", fmt.Sprintf("ConfigMap %s/%s is missing: the settings before are kept", s.Namespace, names.AgentConfigMap))
+		return
+	}
 	read, warnings, err := readSettings(cm)
 	if err != nil {
 		s.report.warning(topicConfig, EventConfigInvalid, err.Error(), err.Error()+"; until it is mended the settings before are kept")

@@ -84,6 +84,15 @@ func TestEveryHostNameBecomesALabelValue(t *testing.T) {
 	}
 }
 
+func TestAMissingConfigurationChangesNoTrust(t *testing.T) {
+	s := NewSupervisor(Config{Namespace: agentNamespace, Recorder: &events{}})
+	s.observeConfig(nil)
+	assert.Equal(t, settings{}, *s.settings, "nobody says a mode")
+	s.observeConfig(&corev1.ConfigMap{Data: map[string]string{names.ConfigKey: `{"agentTLSMode":"strict","clientID":"mine"}`}})
+	s.observeConfig(nil)
+	assert.Equal(t, settings{TLSMode: "strict", ClientID: "mine"}, *s.settings)
+}
+
 func TestSettingsThatCannotBeReadAreAnErrorAndTellNothing(t *testing.T) {
 	for name, document := range map[string]string{
 		"no mapping": "[", "a list": "[1]", "a TLS mode that is none": `{"agentTLSMode":"sometimes"}`, "labels of another type": `{"labels":[1]}`,

@@ -22,15 +22,16 @@ const maxOptions = 64 << 10
 type settings struct {
 	ClientID string
 	Labels   map[string]string
-	TLSMode  string
+	// TLSMode is empty where nobody says it, see kube.UpstreamConfig.
+	TLSMode string
 	// Options are nil where the ConfigMap has none.
 	Options *fleet.AgentOptions
 }
 
-// readSettings reads ConfigMap fleet-agent; a missing one means the defaults. With an error the settings before are to be
+// readSettings reads ConfigMap fleet-agent; one that is missing says nothing. With an error the settings before are to be
 // kept: trust must not change because of half a document. Warnings name what was left out.
 func readSettings(cm *corev1.ConfigMap) (settings, []string, error) {
-	out := settings{TLSMode: config.TLSSystemStore}
+	var out settings
 	if cm == nil {
 		return out, nil, nil
 	}
@@ -39,8 +40,7 @@ func readSettings(cm *corev1.ConfigMap) (settings, []string, error) {
 		return settings{}, nil, fmt.Errorf("ConfigMap %s/%s, key %q: %w", cm.Namespace, cm.Name, names.ConfigKey, err)
 	}
 	switch parsed.AgentTLSMode {
-	case "":
-	case config.TLSStrict, config.TLSSystemStore:
+	case "", config.TLSStrict, config.TLSSystemStore:
 		out.TLSMode = parsed.AgentTLSMode
 	default:
 		return settings{}, nil, fmt.Errorf("ConfigMap %s/%s, key %q: agentTLSMode is %.40q, it must be %q or %q",
