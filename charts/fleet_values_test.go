@@ -49,6 +49,7 @@ var fleetConfigRows = []row{
 	{path: "registration.strictLabels", set: "true", want: config(`true`, "registration", "strictLabels")},
 	{path: "registration.ttlUngranted", set: "1h", want: config(`"1h"`, "registration", "ttlUngranted")},
 	{path: "registration.maxUngranted", set: "7", want: config(`7`, "registration", "maxUngranted")},
+	{path: "registration.maxUses", set: "7", want: config(`7`, "registration", "maxUses")},
 	{path: "agentUpgrade.canary", set: "{matchLabels: {env: test}}", want: config(`{"matchLabels":{"env":"test"}}`, "agentUpgrade", "canary")},
 	{path: "agentUpgrade.maxUnavailable", set: "3", want: config(`3`, "agentUpgrade", "maxUnavailable")},
 	{path: "agentUpgrade.soak", set: "5m", want: config(`"5m"`, "agentUpgrade", "soak")},

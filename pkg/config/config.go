@@ -41,6 +41,7 @@ const (
 	DefaultAgentInitiatedLifetime  = 365 * 24 * time.Hour
 	DefaultUngrantedTTL            = 24 * time.Hour
 	DefaultMaxUngranted            = 500
+	MostUses                       = 1000
 	DefaultUpgradeSoak             = 2 * time.Minute
 	DefaultAgentWorkers            = "50"
 	defaultUpgradeMaxUnavailable   = "10%"
@@ -105,6 +106,8 @@ type Registration struct {
 	StrictLabels bool            `json:"strictLabels,omitempty"`
 	TTLUngranted metav1.Duration `json:"ttlUngranted,omitempty"`
 	MaxUngranted int             `json:"maxUngranted,omitempty"`
+	// MaxUses is how many requests a token grants that does not say it itself (spec.maxUses); 0 is no limit.
+	MaxUses int `json:"maxUses,omitempty"`
 }
 
 // AgentUpgrade says in which order and how fast agents are upgraded.

@@ -79,7 +79,7 @@ func keepUsable(c *Config, base Config) []string {
 	if c.AgentImage == "" {
 		c.AgentImage = base.AgentImage // an agent without an image would end the one that runs
 	}
-	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepOnDelete(c, base), keepMaxUngranted(c, base), keepMaxUnavailable(c, base), keepCanary(c, base))
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepOnDelete(c, base), keepMaxUngranted(c, base), keepMaxUses(c), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 
 // keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
@@ -146,6 +146,20 @@ func keepMaxUngranted(c *Config, base Config) []string {
 	}
 	c.Registration.MaxUngranted = base.Registration.MaxUngranted
 	return []string{fmt.Sprintf("registration.maxUngranted: %d is less than 1; the default is used", got)}
+}
+
+// keepMaxUses never reads a bound as none: whoever wrote one meant to have one.
+func keepMaxUses(c *Config) []string {
+	got := c.Registration.MaxUses
+	bounded := min(max(got, 0), MostUses)
+	if got < 0 {
+		bounded = 1
+	}
+	if got == bounded {
+		return nil
+	}
+	c.Registration.MaxUses = bounded
+	return []string{fmt.Sprintf("registration.maxUses: %d is not from 1 to %d, nor 0 for no limit; %d is used", got, MostUses, bounded)}
 }
 
 func keepMaxUnavailable(c *Config, base Config) []string {

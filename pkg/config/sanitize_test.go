@@ -114,6 +114,14 @@ func TestAtLeastOneUngrantedRequestIsKept(t *testing.T) {
 	assert.Empty(t, warnings)
 }
 
+func TestALimitOfUsesIsNeverReadAsNone(t *testing.T) {
+	for written, want := range map[string]int{"0": 0, "1": 1, "1000": 1000, "-1": 1, "5000": 1000} {
+		c, warnings := parse(t, document("registration.maxUses", written))
+		assert.Equal(t, want, c.Registration.MaxUses, written)
+		assert.Equal(t, written == "-1" || written == "5000", len(warnings) == 1, written)
+	}
+}
+
 func TestOnlyTheBadKeyIsDropped(t *testing.T) {
 	c, warnings := parse(t, `
 agentCheckinInterval: 1d

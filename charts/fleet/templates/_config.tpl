@@ -41,6 +41,9 @@ controller's default holds. */}}
 {{- if not (kindIs "invalid" (.Values.registration).maxUngranted) -}}
 {{- $_ := set $registration "maxUngranted" (int (.Values.registration).maxUngranted) -}}
 {{- end -}}
+{{- if (.Values.registration).maxUses -}}
+{{- $_ := set $registration "maxUses" (int (.Values.registration).maxUses) -}}
+{{- end -}}
 {{- $_ := set $registration "requireIdentity" (eq (toString (.Values.registration).requireIdentity) "true") -}}
 {{- $_ := set $registration "strictLabels" (eq (toString (.Values.registration).strictLabels) "true") -}}
 {{- $_ := set $config "registration" $registration -}}

@@ -75,8 +75,8 @@ func checkAdmission(in input, cluster *fleet.Cluster) *decision {
 		d := refused(cluster, reasonIdentityRequired, "the hub requires a key (registration.requireIdentity) and the agent sent none (spec.identity.publicKey); use an agent of this hub's version")
 		return &d
 	}
-	if isUsedUp(in.token, in.request) {
-		d := usedUp(in.token, cluster)
+	if isUsedUp(in.token, in.request, in.config) {
+		d := usedUp(in.token, cluster, in.config)
 		return &d
 	}
 	if in.token.Spec.RequireApproval && !approved(in.request) {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/kube"
 	"github.com/rancher/fleet/pkg/registration"
 )
@@ -16,17 +17,16 @@ import (
 const countTries = 5
 
 // isUsedUp says that a token grants nothing to a request because others had all its uses.
-func isUsedUp(token *fleet.ClusterRegistrationToken, r *fleet.ClusterRegistration) bool {
-	left, limited := registration.UsesLeft(token)
-	return limited && left == 0 && !registration.IsUsedBy(token, r)
+func isUsedUp(token *fleet.ClusterRegistrationToken, r *fleet.ClusterRegistration, c config.Config) bool {
+	return registration.IsUsedUp(token, c) && !registration.IsUsedBy(token, r)
 }
 
-func usedUp(token *fleet.ClusterRegistrationToken, cluster *fleet.Cluster) decision {
-	return refused(cluster, reasonTokenUsedUp, "token %s has granted as many requests as it may (spec.maxUses is %d); raise that, or give the agent the values of another token (fleet token create)",
-		token.Name, *token.Spec.MaxUses)
+func usedUp(token *fleet.ClusterRegistrationToken, cluster *fleet.Cluster, c config.Config) decision {
+	return refused(cluster, reasonTokenUsedUp, "token %s has granted as many requests as it may (%s); raise spec.maxUses, or give the agent the values of another token (fleet token create)",
+		token.Name, registration.UseLimitText(token, c))
 }
 
-// countUse notes in the status of a token with spec.maxUses that a request has one of its uses, before anything is made for
+// countUse notes in the status of a token with a limit that a request has one of its uses, before anything is made for
 // the request: of many that ask at once, no more get in. It says whether others had them all, which is then reported. The
 // note names the request, so that one that is granted after a crash is counted once.
 func (h *handler) countUse(in input, d decision) (full bool, err error) {
@@ -35,11 +35,11 @@ func (h *handler) countUse(in input, d decision) (full bool, err error) {
 		return false, nil
 	}
 	for try := 1; ; try++ {
-		if _, limited := registration.UsesLeft(token); !limited || registration.IsUsedBy(token, in.request) {
+		if registration.UseLimit(token, in.config) == 0 || registration.IsUsedBy(token, in.request) {
 			return false, nil
 		}
-		if isUsedUp(token, in.request) {
-			return true, h.apply(in, usedUp(token, existing(d)))
+		if isUsedUp(token, in.request, in.config) {
+			return true, h.apply(in, usedUp(token, existing(d), in.config))
 		}
 		err := h.writeUse(token, in.request)
 		if err == nil {

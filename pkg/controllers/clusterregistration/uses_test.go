@@ -6,12 +6,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/names"
+	"github.com/rancher/fleet/pkg/registration"
 )
 
 // limited is a hub with a person's token that grants so many requests, and so many requests with it.
@@ -78,6 +80,25 @@ func TestUsesAreCountedOnWhatTheAPIServerHas(t *testing.T) {
 	}
 	assert.Equal(t, []string{"uid-0"}, h.tokens.Live(workspace, "shared").Status.UsedBy)
 	assert.Equal(t, reasonTokenUsedUp, grantedReason(h.registrations.Live(workspace, "request-1")))
+}
+
+func TestATokenThatSaysNoLimitHasThatOfTheConfiguration(t *testing.T) {
+	h := limited(t, 1, 2)
+	own := h.tokens.Live(workspace, "shared")
+	own.Spec.MaxUses = nil
+	h.tokens.Add(own)
+	_, err := h.source.Load(&corev1.ConfigMap{Data: map[string]string{names.ConfigKey: "registration: {maxUses: 1}"}})
+	require.NoError(t, err)
+	for i := range 2 {
+		require.NoError(t, h.pass(t, fmt.Sprintf("request-%d", i)))
+	}
+	assert.Equal(t, 1, h.clusters.Len())
+	assert.Equal(t, []string{"uid-0"}, h.tokens.Live(workspace, "shared").Status.UsedBy)
+	late := conditions.GetCondition(h.live("request-1").Status.Conditions, fleet.RegistrationConditionGranted)
+	assert.Equal(t, reasonTokenUsedUp, late.Reason)
+	assert.Contains(t, late.Message, "registration.maxUses of the hub's configuration is 1")
+
+	assert.Zero(t, registration.UseLimit(token(), h.Config.Get()), "the token of an import grants as often as the hub heals")
 }
 
 func TestATokenWithoutALimitIsNotWritten(t *testing.T) {

@@ -178,7 +178,7 @@ func (h *handler) observe(token *fleet.ClusterRegistrationToken) (input, error) 
 		ttlRequired: h.TTLRequired,
 		serverURL:   cfg.APIServerURL,
 		serverCA:    cfg.APIServerCA,
-		tlsMode:     cfg.AgentTLSMode,
+		config:      cfg,
 		provenance:  h.Provenance.Current(),
 	}
 	account := accountName(token)

@@ -37,8 +37,8 @@ type input struct {
 	// serverURL and serverCA are what the hub's configuration says of its address.
 	serverURL string
 	serverCA  []byte
-	// tlsMode is what the configuration says of whom agents trust.
-	tlsMode string
+	// config is the rest of the configuration: whom agents trust, and how many requests a token may grant.
+	config config.Config
 	// provenance is whether the origin of requests is known to be checked.
 	provenance registration.Provenance
 	// account, values and endless are nil where they do not exist: the import account, the Secret of the token's name,
@@ -223,7 +223,7 @@ func withValues(in input, d decision, jwt string, short bool) decision {
 // written all the same: other tools may complete what is in it. What the hub imports takes its CA from elsewhere, too, and
 // the import says what is missing there.
 func withoutCA(in input) string {
-	if made, _ := registration.MadeForCluster(in.token); made != "" || in.tlsMode != config.TLSStrict || len(in.serverCA) > 0 {
+	if made, _ := registration.MadeForCluster(in.token); made != "" || in.config.AgentTLSMode != config.TLSStrict || len(in.serverCA) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("agents are to trust the given CA alone (agentTLSMode %q), and none is given: set apiServerCA in the hub's configuration, "+
@@ -236,8 +236,8 @@ func notes(in input, jwt string, short bool) string {
 	if in.serverURL == "" {
 		notes = append(notes, "apiServerURL is empty, as it is in the hub's configuration: give it to the agent's chart")
 	}
-	if left, limited := registration.UsesLeft(in.token); limited && left == 0 {
-		notes = append(notes, fmt.Sprintf("It has granted as many requests as it may (spec.maxUses is %d): raise that, or make another token", *in.token.Spec.MaxUses))
+	if registration.IsUsedUp(in.token, in.config) {
+		notes = append(notes, fmt.Sprintf("It has granted as many requests as it may (%s): raise spec.maxUses, or make another token", registration.UseLimitText(in.token, in.config)))
 	}
 	if short {
 		notes = append(notes, fmt.Sprintf("The API server limits tokens to %s: the secret is renewed until spec.ttl is over, read it shortly before it is used", lifetime(jwt)))

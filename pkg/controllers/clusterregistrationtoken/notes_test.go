@@ -16,7 +16,7 @@ import (
 )
 
 func TestATokenSaysThatItHasNoUsesLeft(t *testing.T) {
-	const note = "It has granted as many requests as it may (spec.maxUses is 1): raise that, or make another token"
+	const note = "It has granted as many requests as it may (spec.maxUses is 1): raise spec.maxUses, or make another token"
 	for name, ttl := range map[string]time.Duration{"with an end": 12 * time.Hour, "without an end": 0} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, withURL)

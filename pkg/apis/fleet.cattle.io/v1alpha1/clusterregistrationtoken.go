@@ -34,7 +34,8 @@ type ClusterRegistrationTokenSpec struct {
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self == '0' || (self.matches('^(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|µs|ms|s|m|h))+$') && duration(self) <= duration('2562047h'))",message="must be \"0\" or a sequence of numbers with units (ns, us, µs, ms, s, m, h), at most 2562047h"
 	TTL *metav1.Duration `json:"ttl,omitempty"`
-	// How many requests are granted with the token. There is no limit if this is empty. A request counts when the hub
+	// How many requests are granted with the token. If this is empty, registration.maxUses of
+	// the hub's configuration is the limit, if that is set. A request counts when the hub
 	// decides to grant it, before its Cluster is made, and stays counted when it is gone.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
@@ -59,7 +60,7 @@ type ClusterRegistrationTokenStatus struct {
 	// The secret with the values for the agent's chart, once it can be used.
 	// +nullable
 	SecretName string `json:"secretName,omitempty"`
-	// How many requests were granted with the token. Counted only for a token with maxUses.
+	// How many requests were granted with the token. Counted only for a token with a limit.
 	Uses int32 `json:"uses,omitempty"`
 	// The UIDs of these requests.
 	// +listType=set
