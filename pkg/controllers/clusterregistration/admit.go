@@ -66,9 +66,10 @@ func tokenAllows(in input, cluster *fleet.Cluster) string {
 
 // checkAdmission says what a request lacks that the hub or the token asks for, before anything is made for it.
 func checkAdmission(in input, cluster *fleet.Cluster) *decision {
-	if twin := in.deniedTwin; twin != nil && !approved(in.request) {
-		d := refused(cluster, reasonIdentityDenied, "request %s of the same client with the same key is denied (status.approval): to let this one in, %s",
-			twin.Name, verb("approve", in.request))
+	if in.deniedTwin != nil && !approved(in.request) {
+		// The other's name stays out of it: who holds a registration token reads any request whose name he knows.
+		d := refused(cluster, reasonIdentityDenied, "another request of the same client with the same key is denied (`fleet registration list -n %s`): to let this one in, %s",
+			in.request.Namespace, verb("approve", in.request))
 		return &d
 	}
 	if in.config.Registration.RequireIdentity && offeredPin(in.request) == nil {

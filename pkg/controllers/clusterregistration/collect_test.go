@@ -147,7 +147,7 @@ func TestADenialHoldsForTheSameKeyUntilItIsTakenBack(t *testing.T) {
 	require.NoError(t, h.look(t, "request-2"))
 	_, reason, message := condition(t, h.live("request-2"), fleet.RegistrationConditionGranted)
 	assert.Equal(t, "IdentityDenied", reason)
-	assert.Contains(t, message, "request request-1")
+	assert.Contains(t, message, "another request of the same client")
 	assert.Contains(t, message, "`fleet registration approve request-2 -n fleet-default`")
 
 	h.registrations.Add(request(named("request-3"), withKey(otherKey, downUID), func(r *fleet.ClusterRegistration) { r.Spec.ClientRandom = "another" }))

@@ -12,7 +12,6 @@ import (
 const (
 	maxPerson = 100
 	maxWords  = 200
-	maxShown  = 64
 )
 
 // verb is what a person types to decide on a request.

@@ -35,9 +35,10 @@ func decidePin(in input, cluster *fleet.Cluster) (*registration.Pin, *decision) 
 		}
 		return boundPin(in.request), nil
 	}
+	// Whoever sent the request reads this: to whom the cluster is bound stands on the Cluster, which he cannot read.
 	d := refused(cluster, reasonIdentityConflict,
-		"cluster %s is bound to key %s of cluster %s, the request brings %s; if it is the same cluster with a new agent, %s, else %s",
-		cluster.Name, registration.Printable(pinned.Fingerprint, maxShown), registration.Printable(pinned.ClusterUID, maxShown), describe(offered),
+		"cluster %s is bound to another identity (annotation fleet.cattle.io/identity of the Cluster), the request brings %s; if it is the same cluster with a new agent, %s, else %s",
+		cluster.Name, describe(offered),
 		verb("approve --replace", in.request), verb("deny", in.request))
 	return nil, &d
 }

@@ -61,17 +61,35 @@ func TestIdentityIsBoundNotClaimed(t *testing.T) {
 	}
 }
 
-func TestAConflictSaysWhoIsBoundAndWhatToDo(t *testing.T) {
+func TestAConflictSaysWhatTheRequestBringsAndWhatToDo(t *testing.T) {
 	d := decide(asked(request(), toCluster(cluster(pinnedTo(otherKey, "uid-bound")))))
 	assert.Equal(t, "IdentityConflict", d.reason)
 	for _, part := range []string{
-		otherKey.Fingerprint(), "uid-bound", agentKey.Fingerprint(), downUID,
+		"bound to another identity", agentKey.Fingerprint(), downUID,
 		"`fleet registration approve --replace request-1 -n fleet-default`, else `fleet registration deny request-1 -n fleet-default`",
 	} {
 		assert.Contains(t, d.message, part)
 	}
 	d = decide(asked(request(keyless), toCluster(cluster(pinnedTo(otherKey, "uid-bound")))))
 	assert.Contains(t, d.message, "no key")
+}
+
+// Who sent a request reads what is said of it, and has no rights on the Cluster, nor on the requests of others.
+func TestARefusalTellsNothingOfOthers(t *testing.T) {
+	const victim = "uid-of-the-victims-cluster"
+	bound := toCluster(cluster(pinnedTo(otherKey, victim)))
+	for name, in := range map[string]input{
+		"another key":      asked(request(), bound),
+		"no key":           asked(request(keyless), bound),
+		"the import again": asked(request(), toCluster(cluster(pinnedTo(otherKey, victim), importedWith(importUID, downUID))), func(in *input) { in.provenance = registration.Provenance{} }),
+		"a denied twin":    asked(request(), func(in *input) { in.deniedTwin = request(named("request-of-others")) }),
+	} {
+		d := decide(in)
+		for _, secret := range []string{otherKey.Fingerprint(), victim, "request-of-others"} {
+			assert.NotContains(t, d.message, secret, name)
+		}
+		assert.NotEqual(t, grant, d.outcome, name)
+	}
 }
 
 // An unreadable pin must not pass for none.
