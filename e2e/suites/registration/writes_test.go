@@ -58,6 +58,7 @@ func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 	require.NoError(t, status(types.JSONPatchType, `[{"op":"add","path":"/status/agent","value":`+report+`}]`))
 	require.NoError(t, status(types.MergePatchType, `{"status":{"agent":`+report+`}}`))
 
+	var renewed *coordinationv1.Lease
 	renew := func(change func(*coordinationv1.Lease)) error {
 		leases := agent.Kube.CoordinationV1().Leases(cluster.Status.Namespace)
 		return retry.RetryOnConflict(retry.DefaultBackoff, func() error { // with the agent itself
@@ -66,10 +67,14 @@ func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 				return err
 			}
 			change(lease)
-			_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{DryRun: inVain})
+			renewed, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{DryRun: inVain})
 			return err
 		})
 	}
+	// An API server without coordinated leader election drops these two by itself.
+	long, strategy := strings.Repeat("h", 1<<10), coordinationv1.CoordinatedLeaseStrategy("example.com/long")
+	err := renew(func(l *coordinationv1.Lease) { l.Spec.PreferredHolder, l.Spec.Strategy = &long, &strategy })
+	require.True(t, deniedBy("fleet-agent-lease", err) || err == nil && renewed.Spec.PreferredHolder == nil && renewed.Spec.Strategy == nil, "%v", err)
 	for what, change := range map[string]func(*coordinationv1.Lease){
 		"the label by which it is seen": func(l *coordinationv1.Lease) { delete(l.Labels, names.ManagedLabel) },
 		"a label":                       func(l *coordinationv1.Lease) { l.Labels["a"] = "b" },
@@ -79,6 +84,10 @@ func TestAnAgentWritesItsReportAndItsHeartbeatAlone(t *testing.T) {
 			l.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Secret", Name: "s", UID: "u"}}
 		},
 		"a long holder": func(l *coordinationv1.Lease) { long := strings.Repeat("h", 254); l.Spec.HolderIdentity = &long },
+		"transitions":   func(l *coordinationv1.Lease) { l.Spec.LeaseTransitions = new(int32); *l.Spec.LeaseTransitions = 7 },
+		"an acquisition that is far away": func(l *coordinationv1.Lease) {
+			l.Spec.AcquireTime = &metav1.MicroTime{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
+		},
 		"a time that is far away": func(l *coordinationv1.Lease) {
 			l.Spec.RenewTime = &metav1.MicroTime{Time: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 		},
