@@ -149,7 +149,7 @@ func TestChartsThatBecomeTooLargeAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Less(t, len(test.archive), small)
-			f, err := newFetcher(t.Context(), Access{})
+			f, err := newFetcher(t.Context(), Source{}, Access{})
 			require.NoError(t, err)
 			err = f.fits(test.archive)
 			if test.refused == "" {

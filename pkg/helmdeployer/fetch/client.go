@@ -28,6 +28,8 @@ const (
 // fetcher is one fetch: its connections, trust and credentials are nobody else's.
 type fetcher struct {
 	access Access
+	// origin is what the credentials are for.
+	origin origin
 	http   *http.Client
 	pool   *http.Transport
 	// ctx is that of the fetch: what it has begun ends with it.
@@ -40,7 +42,7 @@ type fetcher struct {
 	hasTurn, closed bool
 }
 
-func newFetcher(ctx context.Context, access Access) (*fetcher, error) {
+func newFetcher(ctx context.Context, source Source, access Access) (*fetcher, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: access.InsecureSkipTLSVerify} //nolint:gosec // the user's choice
 	if len(access.CABundle) > 0 {
 		roots, err := x509.SystemCertPool()
@@ -57,9 +59,9 @@ func newFetcher(ctx context.Context, access Access) (*fetcher, error) {
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, TLSClientConfig: settings,
 		TLSHandshakeTimeout: dialTimeout, ForceAttemptHTTP2: true,
 	}
-	f := &fetcher{access: access, pool: pool}
+	f := &fetcher{access: access, origin: originOf(source), pool: pool}
 	f.ctx, f.cancel = context.WithCancel(ctx)
-	f.http = &http.Client{Transport: bounded{pool, f}, Timeout: callTimeout, CheckRedirect: checkRedirect}
+	f.http = &http.Client{Transport: bounded{pool, f}, Timeout: callTimeout, CheckRedirect: f.checkRedirect}
 	return f, nil
 }
 
@@ -75,12 +77,15 @@ func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-func checkRedirect(req *http.Request, via []*http.Request) error {
+func (f *fetcher) checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) >= maxRedirects:
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	case req.URL.Scheme != "https" && via[0].URL.Scheme == "https":
 		return errors.New("it redirects from https to a connection without TLS")
+	case !f.origin.isFrom(req.URL):
+		// net/http lets them go along to another port, and to hosts below the first one.
+		req.Header.Del("Authorization")
 	}
 	return nil
 }
@@ -161,8 +166,8 @@ func isExact(version string) bool {
 // authorizer has the given credentials and no others: none of the process's user, and none of the machine's.
 func (f *fetcher) authorizer() auth.Client {
 	client := auth.Client{Client: f.http, Cache: auth.NewCache()}
-	client.Credential = func(context.Context, string) (auth.Credential, error) {
-		if f.access.Username == "" {
+	client.Credential = func(_ context.Context, host string) (auth.Credential, error) {
+		if f.access.Username == "" || host != f.origin.registry() {
 			return auth.EmptyCredential, nil
 		}
 		return auth.Credential{Username: f.access.Username, Password: f.access.Password}, nil

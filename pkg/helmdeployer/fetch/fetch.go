@@ -37,7 +37,7 @@ type Source struct {
 
 // Chart gets a chart.
 func Chart(ctx context.Context, source Source, access Access) (*chart.Chart, error) {
-	f, err := newFetcher(ctx, access)
+	f, err := newFetcher(ctx, source, access)
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,7 @@ func (f *fetcher) fromRepository(ctx context.Context, source Source) ([]byte, er
 	if base.Scheme == "https" && target.Scheme == "http" {
 		return nil, errors.New("the index of the repository names an address without TLS for the chart, though it came with TLS itself")
 	}
-	// Credentials are for the repository's host alone.
-	return f.get(ctx, address, target.Scheme == base.Scheme && target.Host == base.Host, maxChart)
+	return f.get(ctx, address, f.origin.isFrom(target), maxChart)
 }
 
 // lookUp finds a chart in the index of a repository.
