@@ -131,6 +131,12 @@ func writeSecret(ctx context.Context, d *kube.Downstream, want *corev1.Secret) e
 	return nil
 }
 
+// isPullSecret says whether a Secret is for pulling images. Others in the hub's namespace open the hub itself: a name that was
+// mistaken must bring none of them to a cluster.
+func isPullSecret(secret *corev1.Secret) bool {
+	return secret.Type == corev1.SecretTypeDockerConfigJson || secret.Type == corev1.SecretTypeDockercfg
+}
+
 // copyPullSecrets brings the hub's own pull secrets to the agent, where the Cluster names none of its own.
 func (h *handler) copyPullSecrets(ctx context.Context, d *kube.Downstream, f facts) error {
 	if f.cluster.Spec.AgentPullSecrets != nil {
@@ -144,6 +150,11 @@ func (h *handler) copyPullSecrets(ctx context.Context, d *kube.Downstream, f fac
 		}
 		if err != nil {
 			return fmt.Errorf("reading pull secret %s/%s: %w", h.Names.System, ref.Name, err)
+		}
+		if !isPullSecret(source) {
+			logrus.WithField("secret", h.Names.System+"/"+ref.Name).Warnf("A pull secret of the configuration (imagePullSecrets) is of type %.80q, which holds no access to images, and goes to no cluster: correct the name, or make it with kubectl create secret docker-registry",
+				source.Type)
+			continue
 		}
 		err = writeSecret(ctx, d, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: f.options.Namespace, Name: source.Name},

@@ -205,6 +205,24 @@ func TestAChangedKubeconfigIsLookedInto(t *testing.T) {
 	})
 }
 
+// The hub's namespace holds what opens the hub: a name that was mistaken brings it to nobody.
+func TestASecretThatPullsNoImagesIsCopiedToNoCluster(t *testing.T) {
+	h, d := importing(t)
+	secret := func(name string, kind corev1.SecretType, key string) {
+		h.secrets.Add(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: name}, Type: kind, Data: map[string][]byte{key: []byte("{}")}})
+	}
+	secret("old", corev1.SecretTypeDockercfg, corev1.DockerConfigKey)
+	secret(names.BootstrapTokenSecret, corev1.SecretTypeServiceAccountToken, corev1.ServiceAccountTokenKey)
+	secret("opaque", corev1.SecretTypeOpaque, corev1.DockerConfigJsonKey)
+	h.configure(t, map[string]any{"imagePullSecrets": []corev1.LocalObjectReference{{Name: names.BootstrapTokenSecret}, {Name: "opaque"}, {Name: "old"}}})
+	h.work1(t)
+	h.answerToken(t)
+	h.work1(t)
+	assert.NotNil(t, d.Object("Secret", system, "old"))
+	assert.Nil(t, d.Object("Secret", system, names.BootstrapTokenSecret))
+	assert.Nil(t, d.Object("Secret", system, "opaque"))
+}
+
 // TestAgentWithConfig of the reference: the hub's pull secrets are copied, those of the Cluster are there already.
 func TestPullSecretsAreCopiedWhereTheyAreTheHubs(t *testing.T) {
 	pull := &corev1.Secret{
