@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -62,6 +63,8 @@ type revocation struct {
 	// Namespace is the cluster's on the hub.
 	Namespace  string `json:"namespace,omitempty"`
 	WatchesCut bool   `json:"watchesCut,omitempty"`
+	// Tokens are the registration tokens that its agents have come with and that still live.
+	Tokens []string `json:"tokens,omitempty"`
 	Result     string `json:"result"`
 }
 
@@ -86,8 +89,14 @@ func revokeCluster(c *cli.Context, revoked bool) error {
 	if why := notRevoked(cluster, revoked); why != "" {
 		return fmt.Errorf("cluster %s: %s", o, why)
 	}
+	var tokens []string
+	if revoked { // before it is carried out: requests that lead to nothing are collected
+		tokens = h.livingTokens(c, cluster)
+	}
 	if c.Bool(flagDryRun) {
-		return presentRevocation(c, revocationOf(cluster, "would be: "+intention(c, cluster, revoked)))
+		would := revocationOf(cluster, "would be: "+intention(c, cluster, revoked))
+		would.Tokens = tokens
+		return presentRevocation(c, would)
 	}
 	if !revoked {
 		// A hub that sees a revocation and its end at once would not know of the first.
@@ -103,6 +112,7 @@ func revokeCluster(c *cli.Context, revoked bool) error {
 		return err
 	}
 	done := revocationOf(now, intention(c, now, revoked))
+	done.Tokens = tokens
 	if c.Bool(flagCutWatches) {
 		if err := cutWatches(c.Context, h, time.Now()); err != nil {
 			return fmt.Errorf("cluster %s is revoked, but %w", o, err)
@@ -119,6 +129,10 @@ func revocationOf(c *fleet.Cluster, result string) revocation {
 func presentRevocation(c *cli.Context, r revocation) error {
 	return present(c, r, func(out io.Writer) error {
 		_, err := fmt.Fprintf(out, "%s/%s: %s\n", r.Workspace, r.Name, r.Result)
+		if err == nil && len(r.Tokens) > 0 {
+			_, err = fmt.Fprintf(out, "Who has the cluster may have these registration tokens too, with which it can come back as another one: `fleet token delete %s -n %s` takes them away; what is registered stays.\n",
+				strings.Join(r.Tokens, " "), r.Workspace)
+		}
 		return err
 	})
 }

@@ -57,6 +57,42 @@ func TestARevocationIsWaitedForAndSaysWhatAWatchStillSees(t *testing.T) {
 	assert.Contains(t, out, "--cut-watches")
 }
 
+func TestARevocationNamesTheTokensByWhichTheClusterCouldComeBack(t *testing.T) {
+	h := newTestHub(t, "")
+	cluster := aCluster("fleet-default", "edge-1", placed, func(c *fleet.Cluster) { c.Spec.ClientID = "client-1" })
+	h.put("Cluster", cluster)
+	by := func(token, client string) {
+		h.put("ClusterRegistration", aRequest("fleet-default", "request-"+token, func(r *fleet.ClusterRegistration) {
+			r.Labels[names.RegistrationTokenLabel], r.Spec.ClientID = token, client
+		}))
+	}
+	by("living", cluster.Spec.ClientID)
+	by("ended", cluster.Spec.ClientID)
+	by("gone", cluster.Spec.ClientID)
+	by("named", cluster.Spec.ClientID)
+	by("of-the-client", cluster.Spec.ClientID)
+	by("of-others", "another-client")
+	by("import-token-edge-1", cluster.Spec.ClientID)
+	for _, name := range []string{"living", "of-others"} {
+		h.put("ClusterRegistrationToken", aToken("fleet-default", name, usable))
+	}
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "named", usable, func(t *fleet.ClusterRegistrationToken) { t.Spec.ClusterName = "edge-1" }))
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "of-the-client", usable, func(t *fleet.ClusterRegistrationToken) {
+		t.Spec.ClientIDs = []string{cluster.Spec.ClientID}
+	}))
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "ended", usable, func(t *fleet.ClusterRegistrationToken) {
+		t.Status.Expires = &metav1.Time{Time: fixtureNow().Add(-time.Hour)}
+	}))
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "import-token-edge-1", usable, func(t *fleet.ClusterRegistrationToken) {
+		t.OwnerReferences = []metav1.OwnerReference{{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "Cluster", Name: "edge-1"}}
+	}))
+	h.obey("edge-1")
+	code, out, errOut := typed("cluster", "revoke", "edge-1")
+	require.Zero(t, code, errOut)
+	assert.Contains(t, out, "`fleet token delete living -n fleet-default`")
+	assert.Empty(t, errOut)
+}
+
 func TestAReadmittedClusterSaysWhatItsAgentNeeds(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*fleet.Cluster)

@@ -92,6 +92,9 @@ func newTokenRow(t *fleet.ClusterRegistrationToken, now time.Time) tokenRow {
 	if ready != nil {
 		row.Message = ready.Message
 	}
+	if crowded := registration.CrowdedMessage(t); crowded != "" {
+		row.Message = strings.TrimSuffix(crowded+". "+row.Message, ". ")
+	}
 	switch {
 	case t.DeletionTimestamp != nil:
 		row.State = tokenLeaving
@@ -124,6 +127,8 @@ func (r tokenRow) limits() string {
 	}
 	if r.MaxUses != nil {
 		said = append(said, fmt.Sprintf("%d of %d used", r.Uses, *r.MaxUses))
+	} else if r.Uses > 0 { // the hub's configuration has a limit
+		said = append(said, fmt.Sprintf("%d used", r.Uses))
 	}
 	if len(said) == 0 {
 		return "any cluster"

@@ -215,6 +215,10 @@ func TestTokensAreListed(t *testing.T) {
 		t.Status.Conditions[0].Message = "evil \x1b[2J"
 	}))
 	h.put("ClusterRegistrationToken", aToken("fleet-default", "a", notReady("SecretConflict")))
+	h.put("ClusterRegistrationToken", aToken("fleet-default", "c", usable, func(t *fleet.ClusterRegistrationToken) {
+		t.Status.Uses = 3
+		t.Status.Conditions = append(t.Status.Conditions, conditionNow(fleet.TokenConditionRequestsAccepted, corev1.ConditionFalse, "TooManyRequests", "500 requests"))
+	}))
 	h.put("ClusterRegistrationToken", aToken("team-a", "import-token-edge-1", usable, func(t *fleet.ClusterRegistrationToken) {
 		t.OwnerReferences = []metav1.OwnerReference{{APIVersion: fleet.SchemeGroupVersion.String(), Kind: "Cluster", Name: "edge-1"}}
 	}))
@@ -225,6 +229,7 @@ func TestTokensAreListed(t *testing.T) {
 		{"WORKSPACE", "NAME", "STATE", "ENDS", "GOOD FOR", "SECRET", "NOTE"},
 		{"fleet-default", "a", "SecretConflict", "never", "any cluster", "-", "because of SecretConflict"},
 		{"fleet-default", "b", "Ready", "in 12h", "cluster edge-2, who is approved, 2 of 5 used", "b", "evil ?[2J"},
+		{"fleet-default", "c", "Ready", "in 12h", "3 used", "c", "TooManyRequests: 500 requests"},
 		{"team-a", "import-token-edge-1", "Ready", "in 12h", "import of edge-1", "import-token-edge-1", "-"},
 	}, cells(out))
 

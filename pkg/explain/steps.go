@@ -89,7 +89,7 @@ func livingToken(step Step, token *fleet.ClusterRegistrationToken) Step {
 	}
 	switch {
 	case isTrue(c):
-		step.State, step.Since, step.Detail = Done, since(c), join(what, c.Message)
+		step.State, step.Since, step.Detail = Done, since(c), join(join(what, registration.CrowdedMessage(token)), c.Message)
 	case isFalse(c):
 		step = fromCondition(StepToken, c, Waits)
 		if registration.IsTokenStuck(c.Reason) {

@@ -12,3 +12,12 @@ func IsCrowded(token *fleet.ClusterRegistrationToken) bool {
 	accepted := conditions.GetCondition(token.Status.Conditions, fleet.TokenConditionRequestsAccepted)
 	return accepted != nil && string(accepted.Status) == string(metav1.ConditionFalse)
 }
+
+// CrowdedMessage is what the status says of that, empty where a token is not crowded.
+func CrowdedMessage(token *fleet.ClusterRegistrationToken) string {
+	if !IsCrowded(token) {
+		return ""
+	}
+	accepted := conditions.GetCondition(token.Status.Conditions, fleet.TokenConditionRequestsAccepted)
+	return accepted.Reason + ": " + accepted.Message
+}
