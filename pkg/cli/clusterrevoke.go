@@ -65,7 +65,7 @@ type revocation struct {
 	WatchesCut bool   `json:"watchesCut,omitempty"`
 	// Tokens are the registration tokens that its agents have come with and that still live.
 	Tokens []string `json:"tokens,omitempty"`
-	Result     string `json:"result"`
+	Result string   `json:"result"`
 }
 
 // revokeCluster revokes a cluster, or readmits it.
