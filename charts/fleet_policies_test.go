@@ -18,7 +18,7 @@ import (
 
 // policies are those of the chart.
 var policies = []string{
-	"fleet-agent-lease", "fleet-agent-status", "fleet-bundle-copies", "fleet-bundle-mapping", "fleet-cluster-kubeconfig", "fleet-cluster-namespace", "fleet-controller-tokens", names.RegistrationPolicy,
+	"fleet-agent-lease", "fleet-agent-status", "fleet-bundle-copies", "fleet-bundle-mapping", "fleet-cluster-annotations", "fleet-cluster-kubeconfig", "fleet-cluster-namespace", "fleet-controller-tokens", names.RegistrationPolicy,
 }
 
 // namesOf are the names of all objects of a kind.

@@ -2,6 +2,7 @@ package registration_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/rancher/fleet/e2e/stage"
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
@@ -19,13 +21,19 @@ import (
 // inOneWorkspace is somebody with all rights on the group in a workspace of his own, and none on Secrets.
 func (w *world) inOneWorkspace(t *testing.T, workspace string) *stage.Cluster {
 	t.Helper()
+	return w.withRightsIn(t, workspace, "*")
+}
+
+// withRightsIn is somebody with all rights on one resource of the group in a workspace, and no others.
+func (w *world) withRightsIn(t *testing.T, workspace, resource string) *stage.Cluster {
+	t.Helper()
 	require.NoError(t, w.EnsureNamespace(t.Context(), workspace))
 	const name = "deputy"
 	meta := metav1.ObjectMeta{Name: name, Namespace: workspace}
 	_, err := w.Hub.Kube.CoreV1().ServiceAccounts(workspace).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = w.Hub.Kube.RbacV1().Roles(workspace).Create(t.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{fleet.SchemeGroupVersion.Group}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		{APIGroups: []string{fleet.SchemeGroupVersion.Group}, Resources: []string{resource}, Verbs: []string{"*"}},
 	}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	_, err = w.Hub.Kube.RbacV1().RoleBindings(workspace).Create(t.Context(), &rbacv1.RoleBinding{
@@ -81,6 +89,50 @@ func TestNobodyBorrowsAKubeconfigThatHeMayNotRead(t *testing.T) {
 		return imported != nil && imported.Status == corev1.ConditionFalse && imported.Reason == "SecretNamespaceNotAllowed"
 	})
 	require.NoError(t, err)
+}
+
+// Attack 4: who may write Clusters, and not decide on requests, must not bind one to a key of his, nor forge what proves an
+// import, nor lead the hub to another namespace.
+func TestNobodyWritesWhatTheHubKeepsOnAClusterWhoMayNotDecide(t *testing.T) {
+	w := ofTheWorld(t)
+	const workspace = "binders"
+	editor := w.withRightsIn(t, workspace, "clusters").Dynamic.Resource(stage.Clusters).Namespace(workspace)
+	admin := w.Hub.Dynamic.Resource(stage.Clusters).Namespace(workspace)
+	kept := []string{names.IdentityAnnotation, names.ImportAnnotation, names.PlaceAnnotation}
+	patch := func(value any, key string) []byte {
+		raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{key: value}}})
+		require.NoError(t, err)
+		return raw
+	}
+	const merge = types.MergePatchType
+	for _, key := range kept {
+		forged := naming("forged", "", "")
+		forged.SetAnnotations(map[string]string{key: ""})
+		_, err := editor.Create(t.Context(), forged, metav1.CreateOptions{})
+		require.True(t, deniedBy("fleet-cluster-annotations", err), "%s: %v", key, err)
+	}
+	plain := naming("plain", "", "")
+	plain.SetAnnotations(map[string]string{"example.com/mine": "1"})
+	_, err := editor.Create(t.Context(), plain, metav1.CreateOptions{})
+	require.NoError(t, err, "as managers make Clusters")
+	for _, key := range kept {
+		_, err := editor.Patch(t.Context(), "plain", merge, patch("{}", key), metav1.PatchOptions{DryRun: inVain})
+		require.True(t, deniedBy("fleet-cluster-annotations", err), "%s: %v", key, err)
+	}
+
+	// Who decides on requests may take a pin off, and put one there.
+	_, err = admin.Patch(t.Context(), "plain", merge, patch(`{"fingerprint":"0123456789abcdef0123456789abcdef"}`, names.IdentityAnnotation), metav1.PatchOptions{})
+	require.NoError(t, err)
+	_, err = editor.Patch(t.Context(), "plain", merge, patch(nil, names.IdentityAnnotation), metav1.PatchOptions{})
+	require.True(t, deniedBy("fleet-cluster-annotations", err), "%v", err)
+	_, err = editor.Patch(t.Context(), "plain", merge, patch("2", "example.com/mine"), metav1.PatchOptions{})
+	require.NoError(t, err, "what keeps them is his own business")
+	found, err := editor.Get(t.Context(), "plain", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotEmpty(t, found.GetAnnotations()[names.IdentityAnnotation])
+	_, err = admin.Patch(t.Context(), "plain", merge, patch(nil, names.IdentityAnnotation), metav1.PatchOptions{})
+	require.NoError(t, err)
+	require.NoError(t, editor.Delete(t.Context(), "plain", metav1.DeleteOptions{}))
 }
 
 // Attack 19: a mapping in one workspace opens the clusters of others, whom nobody asks.
@@ -187,6 +239,17 @@ func TestNobodyWaitsInTheNamespaceOfACluster(t *testing.T) {
 	plain.Annotations = marked.Annotations
 	_, err = who.Kube.CoreV1().Namespaces().Update(t.Context(), plain, metav1.UpdateOptions{})
 	require.True(t, deniedBy("fleet-cluster-namespace", err), "%v", err)
+
+	// Nor take it off, or say that it is of another round.
+	for _, key := range []string{names.OwnerAnnotation, names.PlaceAnnotation} {
+		_, own := w.agentOf(t, edge1)
+		kept, err := who.Kube.CoreV1().Namespaces().Get(t.Context(), own.Status.Namespace, metav1.GetOptions{})
+		require.NoError(t, err)
+		require.NotEmpty(t, kept.Annotations[names.OwnerAnnotation])
+		kept.Annotations[key] = map[string]string{names.PlaceAnnotation: "7"}[key]
+		_, err = who.Kube.CoreV1().Namespaces().Update(t.Context(), kept, metav1.UpdateOptions{DryRun: inVain})
+		require.True(t, deniedBy("fleet-cluster-namespace", err), "%s: %v", key, err)
+	}
 
 	require.NoError(t, w.Hub.Kube.CoreV1().Namespaces().Delete(t.Context(), place, metav1.DeleteOptions{}))
 	_, err = w.AwaitCluster(stage.Until(t, patience), workspace, name, "in a namespace of the hub's", func(c *fleet.Cluster) bool {
