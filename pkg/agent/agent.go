@@ -133,7 +133,9 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 		Metrics:   counted,
 		Work: func(ctx context.Context, session hub.Session, events register.Events) {
 			var both sync.WaitGroup
-			both.Go(func() { heartbeat.Run(ctx, session, beats(o, instance, counted, report), heartbeat.Listener(events)) })
+			both.Go(func() {
+				heartbeat.Run(ctx, session, beats(o, instance, counted, report, bundles), heartbeat.Listener(events))
+			})
 			both.Go(func() { bundles.attach(ctx, session, events.Refused) })
 			both.Wait()
 		},
@@ -142,7 +144,7 @@ func work(ctx context.Context, cfg *rest.Config, client kubernetes.Interface, o 
 }
 
 // beats is how the agent tells that it lives.
-func beats(o Options, instance string, counted *metrics.Metrics, report *upgrade.Report) heartbeat.Options {
+func beats(o Options, instance string, counted *metrics.Metrics, report *upgrade.Report, bundles *delivery) heartbeat.Options {
 	return heartbeat.Options{
 		Interval:        o.HeartbeatInterval,
 		CheckinInterval: o.CheckinInterval,
@@ -152,6 +154,8 @@ func beats(o Options, instance string, counted *metrics.Metrics, report *upgrade
 		Generation:      o.Generation,
 		Upgrade:         report.Status,
 		UpgradeChanged:  report.Changed(),
+		Bundles:         bundles.reconciler.Bundles,
+		BundlesChanged:  bundles.told,
 		Clock:           o.Clock,
 		Random:          rand.Float64,
 		Metrics:         counted,

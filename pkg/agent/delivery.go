@@ -32,6 +32,8 @@ type delivery struct {
 	reconciler *bundledeployment.Reconciler
 	watches    *drift.Watches
 	garbage    gc.Config
+	// told has a message in it when there is something to say of the bundles that is not to wait.
+	told chan struct{}
 }
 
 // startDelivery puts the parts together. Its watches run until the context ends; it calls nobody yet.
@@ -51,7 +53,7 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 	if err != nil {
 		return nil, fmt.Errorf("bundles cannot be watched: %w", err)
 	}
-	d := &delivery{}
+	d := &delivery{told: make(chan struct{}, 1)}
 	d.watches = drift.Start(ctx, drift.Config{
 		Cluster: cluster, Clock: o.Clock, Random: rand.Float64,
 		Notify: func(bundle string) { d.reconciler.Drifted(bundle) },
@@ -61,12 +63,8 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 		Deployer: deployer, Monitor: d.watches, Local: bundledeployment.NewLocal(cfg, client, o.Namespace),
 		Workers: o.Workers, Clock: o.Clock, Metrics: counted,
 		Wanted: report.Want, TakenBack: report.IsTakenBack,
-		Synced: func() {
-			select {
-			case woken <- struct{}{}:
-			default:
-			}
-		},
+		Synced: func() { wake(woken) },
+		Told:   func() { wake(d.told) },
 	})
 	d.garbage = gc.Config{
 		List: deployer.List, Unknown: d.reconciler.Unknown, Look: d.reconciler.Look, Wake: woken,
@@ -74,6 +72,13 @@ func startDelivery(ctx context.Context, cfg *rest.Config, client kubernetes.Inte
 		Clock:    o.Clock, Random: rand.Float64,
 	}
 	return d, nil
+}
+
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // recordKey is a secret that only the agent has, made from its own key; nil while it has none.

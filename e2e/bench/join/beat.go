@@ -18,9 +18,10 @@ import (
 // beat does what a real agent does at once with a new credential: it reports its status and renews its Lease.
 func (a *agent) beat(ctx context.Context, session hub.Session) error {
 	err := insist(ctx, func() error {
-		return session.Report(ctx, session.Workspace, session.Cluster, fleet.AgentStatus{
+		_, err := session.Report(ctx, session.Workspace, session.Cluster, fleet.AgentStatus{
 			LastSeen: metav1.Now(), Namespace: stage.SystemNamespace, Version: userAgent,
 		})
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("report of %s: %w", a.clientID, err)

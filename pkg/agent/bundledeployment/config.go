@@ -29,6 +29,8 @@ type Config struct {
 	// Synced is called when all BundleDeployments of a session are known, and again after each interruption. It must not
 	// block.
 	Synced func()
+	// Told is called when Bundles has something to say that is not to wait. It must not block. Nil where nobody asks.
+	Told func()
 	// Wanted is told of the objects of the agent's own bundle whenever it is looked at. Nil where nobody asks.
 	Wanted func(objects []*unstructured.Unstructured)
 	// TakenBack says that the agent which these objects of its bundle bring was taken back, since its pod could not take over:

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/utils/clock"
 
+	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
 	"github.com/rancher/fleet/pkg/kube"
 )
 
@@ -27,6 +28,8 @@ type Reconciler struct {
 
 	mu      sync.Mutex
 	current *attached
+	// said is what was last said of the bundles on the cluster.
+	said *fleet.AgentBundles
 }
 
 // New needs every field of the configuration but Workers, Synced, Clock, Random, Metrics and Pace.

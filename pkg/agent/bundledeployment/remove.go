@@ -45,11 +45,13 @@ func (r *Reconciler) remove(ctx context.Context, session *attached, name string,
 		return nil
 	}
 	r.Monitor.Forget(name)
+	r.removing(session)
 	if err := r.takeAway(ctx, session, name, deciding, log); err != nil {
 		r.Metrics.Removed(metrics.RemoveFailed)
 		return fmt.Errorf("removing what was deployed for %s: %w", name, err)
 	}
 	r.memory.drop(name)
+	r.removed(ctx, session)
 	return nil
 }
 

@@ -28,6 +28,9 @@ type Options struct {
 	// Upgrade is what is to be said of a new pod of the agent; nil says nothing. UpgradeChanged has it said at once.
 	Upgrade        func() *fleet.AgentUpgradeStatus
 	UpgradeChanged <-chan struct{}
+	// Bundles is what is to be said of the bundles on the cluster, nil says nothing. BundlesChanged has it said at once.
+	Bundles        func(ctx context.Context) *fleet.AgentBundles
+	BundlesChanged <-chan struct{}
 
 	Clock  clock.Clock
 	Random pace.Random
@@ -63,6 +66,7 @@ func Run(ctx context.Context, session hub.Session, o Options, listener Listener)
 	}
 	report := &report{
 		session: session, options: o, listener: listener, settled: make(chan struct{}),
+		leaving: pace.Backoff{First: leavingFirst, Max: leavingMost, Random: o.Random},
 		trouble: newTrouble("Report of the agent's status", log, o),
 	}
 	var both sync.WaitGroup
@@ -70,7 +74,7 @@ func Run(ctx context.Context, session hub.Session, o Options, listener Listener)
 		awaitReport(ctx, o.Clock, report.settled)
 		pace.Repeat(ctx, o.Clock, beat.once)
 	})
-	both.Go(func() { pace.RepeatOn(ctx, o.Clock, o.UpgradeChanged, report.once) })
+	both.Go(func() { pace.RepeatOn(ctx, o.Clock, o.UpgradeChanged, o.BundlesChanged, report.once) })
 	both.Wait()
 }
 

@@ -20,6 +20,9 @@ const (
 	settling = 10 * time.Second
 	// settlingRetry is the pause until then.
 	settlingRetry = 200 * time.Millisecond
+	// leavingFirst and leavingMost bound the pauses between reports while the Cluster is being deleted and waits for bundles to be
+	// removed, of which the agent may have begun to know only now.
+	leavingFirst, leavingMost = time.Second, 30 * time.Second
 )
 
 // report writes status.agent.
@@ -33,6 +36,7 @@ type report struct {
 	// settled is closed once a report went through, or failed in another way than settling.
 	settled chan struct{}
 	settle  sync.Once
+	leaving pace.Backoff
 }
 
 // once reports; the result is the pause until the next report.
@@ -49,7 +53,10 @@ func (r *report) once(ctx context.Context) time.Duration {
 	if r.options.Upgrade != nil {
 		status.Upgrade = r.options.Upgrade()
 	}
-	err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
+	if r.options.Bundles != nil {
+		status.Bundles = r.options.Bundles(ctx)
+	}
+	leaving, err := r.session.Report(ctx, r.session.Workspace, r.session.Cluster, status)
 	if ctx.Err() != nil {
 		return r.options.CheckinInterval
 	}
@@ -65,5 +72,8 @@ func (r *report) once(ctx context.Context) time.Duration {
 	}
 	r.trouble.passed()
 	r.options.Metrics.Contact(r.options.Clock.Now())
+	if leaving && (status.Bundles == nil || status.Bundles.Count > 0) {
+		return min(r.leaving.Next(), r.options.CheckinInterval)
+	}
 	return pace.Jitter(r.options.CheckinInterval, r.options.Random)
 }

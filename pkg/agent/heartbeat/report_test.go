@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/rancher/fleet/pkg/agent/internal/apitest"
 	"github.com/rancher/fleet/pkg/agent/internal/hubtest"
@@ -166,4 +168,47 @@ func TestWhatIsInTheWayOfAnUpgradeIsReportedAtOnce(t *testing.T) {
 		changed <- struct{}{}
 		require.Eventually(t, func() bool { return assert.ObjectsAreEqual(status, reported()) }, soon, time.Millisecond)
 	}
+}
+
+// What is left of the bundles of a Cluster that is being deleted is not to wait for the next check-in: the hub waits for it.
+func TestWhoLeavesReportsUntilNothingIsLeft(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	var cluster fleet.Cluster
+	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, &cluster))
+	deleted := metav1.Now()
+	cluster.DeletionTimestamp = &deleted
+	h.Put(hubtest.Clusters, &cluster)
+	var bundles atomic.Pointer[fleet.AgentBundles]
+	changed := make(chan struct{}, 1)
+	a := start(t, h, func(o *Options) {
+		o.Bundles, o.BundlesChanged = func(context.Context) *fleet.AgentBundles { return bundles.Load() }, changed
+	})
+	a.idle()
+	require.Len(t, a.reports(), 1)
+	a.pass(leavingFirst)
+	require.Len(t, a.reports(), 2, "it does not know yet")
+	bundles.Store(&fleet.AgentBundles{Count: 1, Removing: []string{"app"}})
+	a.pass(2 * leavingFirst)
+	require.Len(t, a.reports(), 3)
+	a.pass(2 * leavingFirst)
+	require.Len(t, a.reports(), 3, "the pauses grow")
+
+	bundles.Store(&fleet.AgentBundles{})
+	changed <- struct{}{}
+	require.Eventually(t, func() bool { return len(a.reports()) == 4 }, soon, time.Millisecond)
+	require.True(t, h.Get(hubtest.Clusters, hubtest.Workspace, hubtest.Cluster, &cluster))
+	assert.Equal(t, &fleet.AgentBundles{}, cluster.Status.Agent.Bundles)
+	a.pass(10 * leavingMost)
+	assert.Len(t, a.reports(), 4, "it has said all")
+}
+
+func TestWhoStaysReportsItsBundlesWithTheCheckIn(t *testing.T) {
+	h := hubtest.New(t, hubtest.Options{})
+	a := start(t, h, func(o *Options) {
+		o.Bundles = func(context.Context) *fleet.AgentBundles { return &fleet.AgentBundles{Count: 3} }
+	})
+	a.pass(14 * time.Minute)
+	assert.Len(t, a.reports(), 1)
+	a.pass(2 * time.Minute)
+	assert.Len(t, a.reports(), 2)
 }

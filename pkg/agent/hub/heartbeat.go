@@ -30,26 +30,29 @@ func (c *Client) Renew(ctx context.Context, lease *coordinationv1.Lease) (*coord
 
 // Report writes status.agent of the Cluster and nothing else of it. A JSON patch cannot add to a status that is not
 // there, and the agent may not look; the server says so with 422, and then a merge patch makes the status with that one
-// field in it.
-func (c *Client) Report(ctx context.Context, workspace, cluster string, status fleet.AgentStatus) error {
+// field in it. The answer is the Cluster: leaving says that it is being deleted.
+func (c *Client) Report(ctx context.Context, workspace, cluster string, status fleet.AgentStatus) (leaving bool, err error) {
 	add, err := json.Marshal([]map[string]any{{"op": "add", "path": "/status/agent", "value": status}})
 	if err != nil {
-		return fmt.Errorf("encoding status.agent: %w", err)
+		return false, fmt.Errorf("encoding status.agent: %w", err)
 	}
-	err = c.patchStatus(ctx, workspace, cluster, types.JSONPatchType, add)
+	leaving, err = c.patchStatus(ctx, workspace, cluster, types.JSONPatchType, add)
 	if !apierrors.IsInvalid(err) {
-		return err
+		return leaving, err
 	}
 	merge, mergeErr := json.Marshal(map[string]any{"status": map[string]any{"agent": status}})
 	if mergeErr != nil {
-		return fmt.Errorf("encoding status.agent: %w", mergeErr)
+		return false, fmt.Errorf("encoding status.agent: %w", mergeErr)
 	}
 	return c.patchStatus(ctx, workspace, cluster, types.MergePatchType, merge)
 }
 
-func (c *Client) patchStatus(ctx context.Context, workspace, cluster string, kind types.PatchType, patch []byte) error {
+func (c *Client) patchStatus(ctx context.Context, workspace, cluster string, kind types.PatchType, patch []byte) (leaving bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	_, err := c.fleet.Resource(clusters).Namespace(workspace).Patch(ctx, cluster, kind, patch, metav1.PatchOptions{}, "status")
-	return err
+	now, err := c.fleet.Resource(clusters).Namespace(workspace).Patch(ctx, cluster, kind, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		return false, err
+	}
+	return now.GetDeletionTimestamp() != nil, nil
 }

@@ -63,13 +63,14 @@ func Repeat(ctx context.Context, clk clock.Clock, do func(ctx context.Context) t
 	}
 }
 
-// RepeatOn is Repeat, and calls do as well when woken.
-func RepeatOn(ctx context.Context, clk clock.Clock, woken <-chan struct{}, do func(ctx context.Context) time.Duration) {
+// RepeatOn is Repeat, and calls do as well when either channel has a message.
+func RepeatOn(ctx context.Context, clk clock.Clock, one, other <-chan struct{}, do func(ctx context.Context) time.Duration) {
 	for ctx.Err() == nil {
 		timer := clk.NewTimer(do(ctx))
 		select {
 		case <-ctx.Done():
-		case <-woken:
+		case <-one:
+		case <-other:
 		case <-timer.C():
 		}
 		timer.Stop()

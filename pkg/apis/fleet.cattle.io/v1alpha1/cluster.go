@@ -75,8 +75,8 @@ type ClusterSpec struct {
 	// neither connect nor register anew.
 	Revoked bool `json:"revoked,omitempty"`
 	// What happens to the bundles on the cluster when this object is deleted: keep leaves them there, remove
-	// uninstalls them first. Empty means what the hub is configured to do. Not acted on in this version: everything
-	// stays.
+	// uninstalls them first, for as long as the hub is configured to wait for that. Empty means what the hub is
+	// configured to do.
 	// +kubebuilder:validation:Enum="";keep;remove
 	OnDelete string `json:"onDelete,omitempty"`
 }

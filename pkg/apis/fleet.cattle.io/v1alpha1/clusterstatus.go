@@ -106,6 +106,18 @@ type AgentStatus struct {
 	Generation string `json:"generation,omitempty"`
 	// Why a new pod of the agent has not taken over. Empty while all is well.
 	Upgrade *AgentUpgradeStatus `json:"upgrade,omitempty"`
+	// The bundles that the agent has to do with. Absent while it does not know them.
+	Bundles *AgentBundles `json:"bundles,omitempty"`
+}
+
+// AgentBundles are the bundles that an agent has to do with, its own apart.
+type AgentBundles struct {
+	// How many there are: those that the hub has for the cluster, and those that are still to be removed.
+	Count int `json:"count"`
+	// Those that are still to be removed, at most 10 of them.
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:items:MaxLength=64
+	Removing []string `json:"removing,omitempty"`
 }
 
 // AgentUpgradeStatus is why a new pod of the agent has not taken over from the one that reports it.
