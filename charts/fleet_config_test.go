@@ -56,6 +56,7 @@ func TestDefaultConfigurationIsTheHubsOwn(t *testing.T) {
 	assert.Equal(t, own.Registration, parsed.Registration)
 	assert.Equal(t, own.AgentUpgrade, parsed.AgentUpgrade)
 	assert.Equal(t, own.ClusterOnDelete, parsed.ClusterOnDelete)
+	assert.Equal(t, own.ClusterOnDeleteTimeout, parsed.ClusterOnDeleteTimeout)
 	assert.Equal(t, fleetconfig.AgentWorkers{BundleDeployment: "50", Drift: "50"}, parsed.AgentWorkers)
 	assert.Empty(t, parsed.APIServerCA)
 	assert.True(t, parsed.ManagesAgents())

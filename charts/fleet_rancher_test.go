@@ -78,7 +78,7 @@ func TestEveryValueMayBeNull(t *testing.T) {
 	for _, key := range []string{
 		"apiServerURL", "apiServerCA", "agentTLSMode", "agentCheckinInterval", "agentHeartbeatInterval",
 		"garbageCollectionInterval", "ignoreClusterRegistrationLabels", "proxy", "noProxy", "proxyCACert", "gitClientTimeout",
-		"bootstrap", "agentCredential", "registration", "admissionPolicies", "flowControl", "agentUpgrade", "clusterOnDelete", "global", "nodeSelector",
+		"bootstrap", "agentCredential", "registration", "admissionPolicies", "flowControl", "agentUpgrade", "clusterOnDelete", "clusterOnDeleteTimeout", "global", "nodeSelector",
 		"tolerations", "affinity", "priorityClassName", "resources", "extraLabels", "extraAnnotations", "extraEnv", "metrics",
 		"debug", "debugLevel", "propagateDebugSettingsToAgents", "disableSecurityContext", "leaderElection", "controller",
 		"agent", "gitops", "gitjob", "helmops", "imagescan", "shards", "migrations",

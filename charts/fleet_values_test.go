@@ -54,6 +54,7 @@ var fleetConfigRows = []row{
 	{path: "agentUpgrade.maxUnavailable", set: "3", want: config(`3`, "agentUpgrade", "maxUnavailable")},
 	{path: "agentUpgrade.soak", set: "5m", want: config(`"5m"`, "agentUpgrade", "soak")},
 	{path: "clusterOnDelete", set: "remove", want: config(`"remove"`, "clusterOnDelete")},
+	{path: "clusterOnDeleteTimeout", set: "90s", want: config(`"90s"`, "clusterOnDeleteTimeout")},
 	{path: "agent.reconciler.workers.bundledeployment", set: "9", want: config(`"9"`, "agentWorkers", "bundledeployment")},
 	{path: "agent.reconciler.workers.drift", set: `"9"`, want: config(`"9"`, "agentWorkers", "drift")},
 }

@@ -12,7 +12,7 @@ var (
 		"agentCheckinInterval", "agentHeartbeatInterval", "garbageCollectionInterval", "gitClientTimeout", "clusterEnqueueDelay",
 		"gitops.syncPeriod", "leaderElection.leaseDuration", "leaderElection.renewDeadline", "leaderElection.retryPeriod",
 		"agent.leaderElection.leaseDuration", "agent.leaderElection.renewDeadline", "agent.leaderElection.retryPeriod",
-		"agentCredential.lifetime", "agentCredential.agentInitiatedLifetime", "registration.ttlUngranted", "agentUpgrade.soak",
+		"agentCredential.lifetime", "agentCredential.agentInitiatedLifetime", "registration.ttlUngranted", "agentUpgrade.soak", "clusterOnDeleteTimeout",
 	}
 	agentDurations = []string{
 		"agentCheckinInterval", "agentHeartbeatInterval", "garbageCollectionInterval",

@@ -50,7 +50,7 @@ func TestValuesThatNothingActsOnAreMarkedVoid(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, len(void), 3, "the table of the contract was found")
+	require.Greater(t, len(void), 2, "the table of the contract was found")
 	for key := range void {
 		key = strings.Replace(key, "agentWorkers.", "agent.reconciler.workers.", 1)
 		comment, known := comments[key]

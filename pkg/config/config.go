@@ -43,6 +43,7 @@ const (
 	DefaultMaxUngranted            = 500
 	MostUses                       = 1000
 	DefaultUpgradeSoak             = 2 * time.Minute
+	DefaultOnDeleteTimeout         = 5 * time.Minute
 	DefaultAgentWorkers            = "50"
 	defaultUpgradeMaxUnavailable   = "10%"
 	defaultAgentImageWithoutTagged = "rancher/fleet-agent"
@@ -72,6 +73,8 @@ type Config struct {
 	Registration                    Registration                  `json:"registration,omitempty"`
 	AgentUpgrade                    AgentUpgrade                  `json:"agentUpgrade,omitempty"`
 	ClusterOnDelete                 string                        `json:"clusterOnDelete,omitempty"`
+	// ClusterOnDeleteTimeout is how long a deleted Cluster waits for what is to be removed from its cluster.
+	ClusterOnDeleteTimeout metav1.Duration `json:"clusterOnDeleteTimeout,omitempty"`
 }
 
 // Bootstrap says how the hub registers itself. An empty Namespace, or "-", turns it off.
@@ -134,7 +137,8 @@ func Default(version string) Config {
 			MaxUnavailable: &maxUnavailable,
 			Soak:           metav1.Duration{Duration: DefaultUpgradeSoak},
 		},
-		ClusterOnDelete: OnDeleteKeep,
+		ClusterOnDelete:        OnDeleteKeep,
+		ClusterOnDeleteTimeout: metav1.Duration{Duration: DefaultOnDeleteTimeout},
 	}
 }
 

@@ -60,7 +60,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	  "agentCredential": {"lifetime": "1h", "agentInitiatedLifetime": "2h", "onShortLifetime": "renewOnly"},
 	  "registration": {"requireIdentity": true, "ttlUngranted": "3h", "maxUngranted": 7},
 	  "agentUpgrade": {"canary": {"matchLabels": {"canary": "true"}}, "maxUnavailable": 2, "soak": "4m"},
-	  "clusterOnDelete": "keep", "webhookReceiverURL": "", "githubURLPrefix": "",
+	  "clusterOnDelete": "keep", "clusterOnDeleteTimeout": "6m", "webhookReceiverURL": "", "githubURLPrefix": "",
 	}`)
 	assert.Empty(t, warnings)
 	manage, two := false, intstr.FromInt32(2)
@@ -77,7 +77,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		Registration:     Registration{RequireIdentity: true, TTLUngranted: duration(3 * time.Hour), MaxUngranted: 7},
 		AgentUpgrade: AgentUpgrade{Canary: &metav1.LabelSelector{MatchLabels: map[string]string{"canary": "true"}},
 			MaxUnavailable: &two, Soak: duration(4 * time.Minute)},
-		ClusterOnDelete: OnDeleteKeep,
+		ClusterOnDelete: OnDeleteKeep, ClusterOnDeleteTimeout: duration(6 * time.Minute),
 	}, c)
 	assert.True(t, c.BootstrapEnabled())
 	assert.False(t, c.ManagesAgents())

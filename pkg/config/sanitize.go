@@ -20,6 +20,7 @@ var durationKeys = [][]string{
 	{"agentCredential", "agentInitiatedLifetime"},
 	{"registration", "ttlUngranted"},
 	{"agentUpgrade", "soak"},
+	{"clusterOnDeleteTimeout"},
 }
 
 // dropBadDurations takes out of raw what a typed reading would fail on.
@@ -79,7 +80,7 @@ func keepUsable(c *Config, base Config) []string {
 	if c.AgentImage == "" {
 		c.AgentImage = base.AgentImage // an agent without an image would end the one that runs
 	}
-	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepOnDelete(c, base), keepMaxUngranted(c, base), keepMaxUses(c), keepMaxUnavailable(c, base), keepCanary(c, base))
+	return slices.Concat(keepLeastDurations(c, base), keepKnownChoices(c, base), keepMaxUngranted(c, base), keepMaxUses(c), keepMaxUnavailable(c, base), keepCanary(c, base))
 }
 
 // keepLeastDurations undoes intervals that would make a timer fire without end, and lifetimes that no server grants.
@@ -98,6 +99,7 @@ func keepLeastDurations(c *Config, base Config) []string {
 		{"agentCredential.agentInitiatedLifetime", &c.AgentCredential.AgentInitiatedLifetime.Duration, &base.AgentCredential.AgentInitiatedLifetime.Duration, 10 * time.Minute},
 		{"registration.ttlUngranted", &c.Registration.TTLUngranted.Duration, &base.Registration.TTLUngranted.Duration, time.Minute},
 		{"agentUpgrade.soak", &c.AgentUpgrade.Soak.Duration, &base.AgentUpgrade.Soak.Duration, 0},
+		{"clusterOnDeleteTimeout", &c.ClusterOnDeleteTimeout.Duration, &base.ClusterOnDeleteTimeout.Duration, time.Second},
 	} {
 		if *d.got < d.least && *d.got != *d.want {
 			warnings = append(warnings, fmt.Sprintf("%s: %s is below the least of %s; the default is used", d.key, *d.got, d.least))
@@ -128,15 +130,6 @@ func keepKnownChoices(c *Config, base Config) []string {
 		*choice.got = choice.fallback
 	}
 	return warnings
-}
-
-// keepOnDelete says that nothing is removed from clusters yet, instead of leaving that to be found out.
-func keepOnDelete(c *Config, base Config) []string {
-	if c.ClusterOnDelete != OnDeleteRemove {
-		return nil
-	}
-	c.ClusterOnDelete = base.ClusterOnDelete
-	return []string{"clusterOnDelete: this version does not do remove: what bundles brought to a cluster stays when its Cluster is deleted. Delete the bundles, or take the cluster out of their targets, before you delete the Cluster"}
 }
 
 func keepMaxUngranted(c *Config, base Config) []string {

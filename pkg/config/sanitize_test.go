@@ -20,6 +20,7 @@ func durationsOf(c Config) map[string]time.Duration {
 		"agentCredential.agentInitiatedLifetime": c.AgentCredential.AgentInitiatedLifetime.Duration,
 		"registration.ttlUngranted":              c.Registration.TTLUngranted.Duration,
 		"agentUpgrade.soak":                      c.AgentUpgrade.Soak.Duration,
+		"clusterOnDeleteTimeout":                 c.ClusterOnDeleteTimeout.Duration,
 	}
 }
 
@@ -162,11 +163,14 @@ func TestUnknownChoicesKeepTheDefault(t *testing.T) {
 	assert.Empty(t, warnings)
 }
 
-func TestThatNothingIsRemovedYetIsSaid(t *testing.T) {
+func TestWhatIsRemovedHasATimeToGo(t *testing.T) {
 	c, warnings := parse(t, "clusterOnDelete: remove")
-	assert.Equal(t, Default(testVersion), c)
-	require.Len(t, warnings, 1)
-	assert.Contains(t, warnings[0], "clusterOnDelete: this version does not do remove")
+	assert.Empty(t, warnings)
+	assert.Equal(t, OnDeleteRemove, c.ClusterOnDelete)
+	assert.Equal(t, DefaultOnDeleteTimeout, c.ClusterOnDeleteTimeout.Duration)
+	c, warnings = parse(t, "clusterOnDeleteTimeout: 0s")
+	assert.Equal(t, DefaultOnDeleteTimeout, c.ClusterOnDeleteTimeout.Duration)
+	assert.Len(t, warnings, 1)
 }
 
 func TestMaxUnavailable(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/rancher/fleet/pkg/controllers/provenance"
 	"github.com/rancher/fleet/pkg/controllers/telemetry"
 	"github.com/rancher/fleet/pkg/kube"
+	"github.com/rancher/fleet/pkg/names"
 )
 
 // component names the hub in events.
@@ -113,6 +114,7 @@ func registerClusters(ctx context.Context, p parts) []func(context.Context) {
 
 	cluster.Register(ctx, cluster.Deps{
 		Clusters: clusters, Registrations: requests, Tokens: tokens, Bundles: bundles, Namespaces: hub.Core.Namespace(),
+		Deployments: hub.Fleet.BundleDeployment(), Definition: kube.DefinitionOf(hub.Dynamic, names.BundleDefinition), Config: p.source,
 		Accounts: accounts, Leases: hub.Coordination.Lease(), Names: p.options.Names, Clock: clock,
 	})
 	imports := clusterimport.Register(ctx, clusterimport.Deps{

@@ -113,6 +113,8 @@ const (
 	PlaceAnnotation = Prefix + "place"
 	// CloneAnnotation says, on a Cluster, that two agents seem to use its one credential. A person takes it off.
 	CloneAnnotation = Prefix + "clone-suspected"
+	// LeavingAnnotation says, on a Cluster that is being deleted, since when what bundles brought to the cluster is being removed.
+	LeavingAnnotation = Prefix + "leaving"
 	// ImportAnnotation records, on a Cluster, the account and the cluster UID of the last import.
 	ImportAnnotation = Prefix + "import"
 	// AgentUpgradeAnnotation says, on an agent's bundle, which GENERATION it carries and how that came there.

@@ -35,7 +35,7 @@ func StateOf(c *fleet.Cluster) (state, waitsFor string) {
 	}
 	switch {
 	case c.DeletionTimestamp != nil:
-		return StateLeaving, "its objects on the hub are being removed"
+		return StateLeaving, first(message(fleet.ClusterConditionProcessed), "its objects on the hub are being removed")
 	case c.Spec.Revoked:
 		return StateRevoked, ""
 	case isFalse(fleet.ClusterConditionProcessed):

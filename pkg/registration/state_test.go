@@ -61,5 +61,10 @@ func TestStateOfAClusterThatGoes(t *testing.T) {
 	c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	state, waitsFor := StateOf(c)
 	assert.Equal(t, StateLeaving, state)
-	assert.NotEmpty(t, waitsFor)
+	assert.Equal(t, "its objects on the hub are being removed", waitsFor)
+	leaving := condition(fleet.ClusterConditionProcessed, corev1.ConditionFalse, "Leaving")
+	leaving.Message = "two bundles are left"
+	c.Status.Conditions = append(c.Status.Conditions, leaving)
+	_, waitsFor = StateOf(c)
+	assert.Equal(t, "two bundles are left", waitsFor)
 }

@@ -13,7 +13,7 @@ controller's default holds. */}}
 
 {{/* The controller's configuration, as JSON: other programs read and patch it. */}}
 {{- define "fleet.config" -}}
-{{- $durations := list "agentCheckinInterval" "agentHeartbeatInterval" "gitClientTimeout" -}}
+{{- $durations := list "agentCheckinInterval" "agentHeartbeatInterval" "gitClientTimeout" "clusterOnDeleteTimeout" -}}
 {{- if .Values.garbageCollectionInterval -}}
 {{- $durations = append $durations "garbageCollectionInterval" -}}
 {{- end -}}

@@ -29,7 +29,9 @@ func sameForBundles(a, b *fleet.Cluster) bool {
 func given(annotations map[string]string) map[string]string {
 	kept := make(map[string]string, len(annotations))
 	for key, value := range annotations {
-		if key != names.ImportAnnotation && key != names.IdentityAnnotation && key != names.PlaceAnnotation {
+		switch key {
+		case names.ImportAnnotation, names.IdentityAnnotation, names.PlaceAnnotation, names.LeavingAnnotation:
+		default:
 			kept[key] = value
 		}
 	}

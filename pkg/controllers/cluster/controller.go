@@ -43,9 +43,12 @@ type Deps struct {
 	Registrations fleetv1.ClusterRegistrationController
 	Tokens        fleetv1.ClusterRegistrationTokenClient
 	Bundles       fleetv1.BundleClient
+	Deployments   fleetv1.BundleDeploymentController
 	Namespaces    core.NamespaceController
 	Accounts      core.ServiceAccountController
 	Leases        coordination.LeaseController
+	Definition    Definition
+	Config        *config.Source
 	Names         names.Namespaces
 	Clock         clock.PassiveClock
 }
@@ -69,6 +72,7 @@ func Register(ctx context.Context, deps Deps) {
 	kube.Watch(ctx, handlerName+"-leases", h.clusterOfLease, now, deps.Leases)
 	kube.Watch(ctx, handlerName+"-requests", requestOf, now, deps.Registrations)
 	kube.WatchChanges(ctx, handlerName+"-sharers", h.onSharer, deps.Clusters)
+	kube.WatchChanges(ctx, handlerName+"-deployments", h.onDeployment, deps.Deployments)
 }
 
 func (h *handler) addIndexers() {
@@ -239,7 +243,7 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 			conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "NamespaceBlocked", d.blocked, now)
 			return
 		}
-		reportProcessed(status, cluster, now)
+		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, "", "", now)
 		if d.name == "" {
 			return
 		}
@@ -252,20 +256,6 @@ func (h *handler) report(cluster *fleet.Cluster, d decision) error {
 		h.recent.Wrote(updated)
 	}
 	return err
-}
-
-// reasonOnDeleteIgnored says that a deletion will not do what the Cluster asks for.
-const reasonOnDeleteIgnored = "OnDeleteIgnored"
-
-// reportProcessed says that all is there, and beside it what of the Cluster this version does not do.
-func reportProcessed(status *fleet.ClusterStatus, cluster *fleet.Cluster, now time.Time) {
-	reason, message := "", ""
-	if cluster.Spec.OnDelete == config.OnDeleteRemove {
-		reason = reasonOnDeleteIgnored
-		message = "this version does not do spec.onDelete: remove: what bundles brought to the cluster stays when the Cluster is deleted; " +
-			"delete the bundles, or take the cluster out of their targets, before that"
-	}
-	conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionTrue, reason, message, now)
 }
 
 // expectAgent says from the start what a Cluster waits for.

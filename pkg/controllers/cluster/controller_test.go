@@ -161,21 +161,3 @@ func TestAHeldLeaseIsLeftAlone(t *testing.T) {
 	require.NoError(t, h.look(t))
 	assert.NotContains(t, h.writes(), "create Lease "+place()+"/fleet-agent")
 }
-
-func TestThatNothingIsRemovedFromAClusterIsSaidBeforeItIsDeleted(t *testing.T) {
-	h := newHub(t)
-	h.clusters.Add(newCluster(prepare, func(c *fleet.Cluster) { c.Spec.OnDelete = "remove" }))
-	require.NoError(t, h.look(t))
-	c := h.clusters.Live(workspace, edge)
-	processed := conditions.GetCondition(c.Status.Conditions, fleet.ClusterConditionProcessed)
-	require.NotNil(t, processed)
-	assert.Equal(t, corev1.ConditionTrue, processed.Status)
-	assert.Equal(t, "OnDeleteIgnored", processed.Reason)
-	assert.Contains(t, processed.Message, "this version does not do spec.onDelete: remove")
-
-	c.Spec.OnDelete = "keep"
-	h.clusters.Add(c)
-	require.NoError(t, h.look(t))
-	processed = conditions.GetCondition(h.clusters.Live(workspace, edge).Status.Conditions, fleet.ClusterConditionProcessed)
-	assert.Empty(t, processed.Reason+processed.Message)
-}

@@ -27,7 +27,8 @@ type leaving struct {
 }
 
 // farewell is the next step of leaving. Credentials go first, because a namespace takes seconds to go and a binding in
-// it stays in force until then. No step asks the downstream cluster: it may never answer.
+// it stays in force until then. No step asks the downstream cluster: it may never answer. What comes before it does, for a
+// while: see removal.
 type farewell struct {
 	// registrations are to be deleted; their controller takes bindings and accounts away.
 	registrations []*fleet.ClusterRegistration

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/config"
 	"github.com/rancher/fleet/pkg/controllers/controllertest"
 	"github.com/rancher/fleet/pkg/names"
 )
@@ -89,6 +91,10 @@ type hub struct {
 	namespaces    *controllertest.ClusterController[*corev1.Namespace, *corev1.NamespaceList]
 	accounts      *controllertest.Controller[*corev1.ServiceAccount, *corev1.ServiceAccountList]
 	leases        *controllertest.Controller[*coordinationv1.Lease, *coordinationv1.LeaseList]
+	deployments   *controllertest.Controller[*fleet.BundleDeployment, *fleet.BundleDeploymentList]
+	clock         *clocktesting.FakePassiveClock
+	// definition is that of Bundles, nil for one that is deleted.
+	definition *metav1.PartialObjectMetadata
 }
 
 func newHub(t *testing.T) *hub {
@@ -102,14 +108,22 @@ func newHub(t *testing.T) *hub {
 		namespaces:    controllertest.NewCluster[*corev1.Namespace, *corev1.NamespaceList]("", "namespaces"),
 		accounts:      controllertest.New[*corev1.ServiceAccount, *corev1.ServiceAccountList]("", "serviceaccounts"),
 		leases:        controllertest.New[*coordinationv1.Lease, *coordinationv1.LeaseList]("coordination.k8s.io", "leases"),
+		deployments:   controllertest.New[*fleet.BundleDeployment, *fleet.BundleDeploymentList](group, "bundledeployments"),
+		clock:         clocktesting.NewFakePassiveClock(now),
+		definition:    &metav1.PartialObjectMetadata{},
 	}
 	h.handler = newHandler(Deps{
 		Clusters: h.clusters, Registrations: h.registrations, Tokens: h.tokens, Bundles: h.bundles, Namespaces: h.namespaces,
-		Accounts: h.accounts, Leases: h.leases, Names: hubNames(), Clock: clocktesting.NewFakePassiveClock(now),
+		Accounts: h.accounts, Leases: h.leases, Names: hubNames(), Clock: h.clock, Deployments: h.deployments,
+		Definition: func(context.Context) (*metav1.PartialObjectMetadata, error) {
+			return h.definition, h.fails["get definition"]
+		},
+		Config: config.NewSource("dev"),
 	})
 	h.addIndexers()
 	h.fails = map[string]error{}
 	h.clusters.Fail, h.registrations.Fail, h.tokens.Fail = h.of("Cluster"), h.of("ClusterRegistration"), h.of("ClusterRegistrationToken")
+	h.deployments.Fail = h.of("BundleDeployment")
 	h.bundles.Fail, h.namespaces.Fail, h.leases.Fail = h.of("Bundle"), h.of("Namespace"), h.of("Lease")
 	return h
 }
@@ -132,7 +146,7 @@ type script struct {
 func (s *script) of(kind string) func(verb, key string) error {
 	return func(verb, key string) error {
 		call := verb + " " + kind + " " + key
-		if verb != "get" {
+		if verb != "get" && verb != "list" {
 			s.calls = append(s.calls, call)
 		}
 		return s.fails[call]

@@ -15,14 +15,23 @@ import (
 )
 
 func (h *handler) leave(cluster *fleet.Cluster) (*fleet.Cluster, error) {
+	if err := h.letLeave(cluster); err != nil {
+		return cluster, fmt.Errorf("deleting cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
+	}
+	return cluster, nil
+}
+
+// letLeave has the bundles removed first, where that is wanted: by its access an agent removes them, which ends after that.
+func (h *handler) letLeave(cluster *fleet.Cluster) error {
+	removed, err := h.removeBundles(cluster)
+	if err != nil || !removed.done {
+		return err
+	}
 	in, err := h.observeLeaving(cluster)
-	if err == nil {
-		err = h.applyFarewell(cluster, decideFarewell(in))
-	}
 	if err != nil {
-		err = fmt.Errorf("deleting cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
+		return err
 	}
-	return cluster, err
+	return h.applyFarewell(cluster, decideFarewell(in), removed.incomplete)
 }
 
 func (h *handler) observeLeaving(cluster *fleet.Cluster) (leaving, error) {
@@ -70,7 +79,13 @@ func (h *handler) liveNamespace(name string) (*corev1.Namespace, error) {
 // watch missed has no event that says whose the object was.
 const lookAgain = 15 * time.Second
 
-func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
+// applyFarewell makes the next step. incomplete is what it is to be said meanwhile that was not removed.
+func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell, incomplete string) error {
+	if incomplete != "" && !hasReason(cluster, reasonRemovalIncomplete) {
+		if err := h.reportLeaving(cluster, reasonRemovalIncomplete, incomplete); err != nil {
+			return err
+		}
+	}
 	for _, r := range f.registrations {
 		if err := kube.Deleted(h.Registrations.Delete(r.Namespace, r.Name, kube.ByUID(r.UID))); err != nil {
 			return fmt.Errorf("registration %s: %w", r.Name, err)
@@ -83,7 +98,10 @@ func (h *handler) applyFarewell(cluster *fleet.Cluster, f farewell) error {
 	}
 	if f.waiting != "" {
 		h.Clusters.EnqueueAfter(cluster.Namespace, cluster.Name, lookAgain)
-		return h.reportLeaving(cluster, f.waiting)
+		if incomplete != "" {
+			return h.reportLeaving(cluster, reasonRemovalIncomplete, incomplete+"; "+f.waiting)
+		}
+		return h.reportLeaving(cluster, reasonLeaving, f.waiting)
 	}
 	if !f.done {
 		return nil
@@ -131,11 +149,22 @@ func (h *handler) freeLease(namespace string) error {
 	return nil
 }
 
+// Reasons of condition Processed of a Cluster that is being deleted.
+const (
+	reasonLeaving           = "Leaving"
+	reasonRemovalIncomplete = "RemovalIncomplete"
+)
+
+func hasReason(cluster *fleet.Cluster, reason string) bool {
+	have := conditions.GetCondition(cluster.Status.Conditions, fleet.ClusterConditionProcessed)
+	return have != nil && have.Reason == reason
+}
+
 // reportLeaving says what a deletion waits for.
-func (h *handler) reportLeaving(cluster *fleet.Cluster, waiting string) error {
+func (h *handler) reportLeaving(cluster *fleet.Cluster, reason, waiting string) error {
 	now := h.Clock.Now()
 	_, err := kube.UpdateStatus(h.Clusters, cluster.Namespace, cluster.Name, kube.ClusterStatus, func(status *fleet.ClusterStatus) {
-		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, "Leaving", waiting, now)
+		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionProcessed, metav1.ConditionFalse, reason, waiting, now)
 	})
 	return err
 }

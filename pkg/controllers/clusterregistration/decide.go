@@ -80,6 +80,8 @@ type input struct {
 	sameClient []*fleet.Cluster
 	// matched is the Cluster that the request was matched to before, nil where it is gone or going.
 	matched *fleet.Cluster
+	// removing says that the Cluster it was matched to goes only after its bundles, which its agent still has to remove.
+	removing bool
 	// placed are the UIDs of those Clusters whose namespace is there, and is theirs.
 	placed map[types.UID]bool
 	// byName is the Cluster that has the name which a new one would get.
@@ -136,7 +138,7 @@ func answer(in input) decision {
 	}
 	cluster, d := findCluster(in)
 	if r.Status.Granted {
-		if in.accountTaken {
+		if in.accountTaken || in.removing {
 			return decision{outcome: skip}
 		}
 		return decideGranted(in, cluster, d)

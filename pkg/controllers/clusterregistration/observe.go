@@ -114,6 +114,9 @@ func (h *handler) observeClusters(in *input) error {
 	if in.matched, err = h.matched(r, in.sameClient); err != nil {
 		return err
 	}
+	if c := in.matched; c != nil && c.DeletionTimestamp != nil {
+		in.matched, in.removing = nil, registration.Removes(c, in.config.ClusterOnDelete)
+	}
 	if in.byName, err = found(h.Clusters.Cache().Get(r.Namespace, clusterName(r, in.token))); err != nil {
 		return fmt.Errorf("reading cluster: %w", err)
 	}
@@ -131,8 +134,8 @@ func (h *handler) observeClusters(in *input) error {
 	return nil
 }
 
-// matched is the living Cluster that a request was matched to before. That there is none is read live: to take a grant
-// back on a stale cache would cut a working agent off.
+// matched is the Cluster that a request was matched to before. That there is none, or that it is going, is read live: to take
+// a grant back on a stale cache would cut a working agent off.
 func (h *handler) matched(r *fleet.ClusterRegistration, known []*fleet.Cluster) (*fleet.Cluster, error) {
 	name := r.Status.ClusterName
 	if name == "" {
@@ -146,9 +149,6 @@ func (h *handler) matched(r *fleet.ClusterRegistration, known []*fleet.Cluster) 
 	c, err := found(h.Clusters.Get(r.Namespace, name, metav1.GetOptions{}))
 	if err != nil {
 		return nil, fmt.Errorf("reading cluster %s: %w", name, err)
-	}
-	if c == nil || c.DeletionTimestamp != nil {
-		return nil, nil
 	}
 	return c, nil
 }

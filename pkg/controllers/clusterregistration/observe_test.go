@@ -148,6 +148,38 @@ func TestAClusterThatTheCacheMissesIsReadLive(t *testing.T) {
 	assert.Equal(t, revoke, decide(in).outcome)
 }
 
+// A Cluster that is to lose its bundles first needs its agent for that.
+func TestALeavingClusterKeepsItsAgentWhileBundlesAreRemoved(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*fleet.Cluster)
+		kept   bool
+	}{
+		"remove":  {func(c *fleet.Cluster) { c.Spec.OnDelete = "remove" }, true},
+		"keep":    {func(c *fleet.Cluster) { c.Spec.OnDelete = "keep" }, false},
+		"default": {func(*fleet.Cluster) {}, false},
+		"revoked": {func(c *fleet.Cluster) { c.Spec.OnDelete, c.Spec.Revoked = "remove", true }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := joining(t, granted)
+			h.clusters.Add(cluster(test.change, func(c *fleet.Cluster) {
+				c.DeletionTimestamp, c.Finalizers = &metav1.Time{Time: now}, []string{names.ClusterFinalizer}
+			}))
+			in, err := h.observe(h.live("request-1"))
+			require.NoError(t, err)
+			assert.Nil(t, in.matched)
+			if test.kept {
+				assert.Equal(t, skip, decide(in).outcome)
+				in.request.Status.Approval = &fleet.RegistrationApproval{Decision: approvalDeny}
+				assert.Equal(t, revoke, decide(in).outcome, "a person takes it back at any time")
+				in.request.Status.Granted, in.request.Status.Approval = false, nil
+				assert.NotEqual(t, grant, decide(in).outcome, "nobody is let in any more")
+			} else {
+				assert.Equal(t, revoke, decide(in).outcome)
+			}
+		})
+	}
+}
+
 func TestAClusterThatIsBeingDeletedAnswersNoRequest(t *testing.T) {
 	h := joining(t, granted)
 	h.clusters.Add(cluster(func(c *fleet.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: now} }))

@@ -12,9 +12,11 @@ import (
 
 var importedRow = row{condition: fleet.ClusterConditionImported, quiet: importOrders}
 
+var processedRow = row{condition: fleet.ClusterConditionProcessed, quiet: []string{"Leaving"}}
+
 // clusterRows are what is told of a Cluster. Of an order to revoke, condition CredentialValid says that it was done.
 var clusterRows = []row{
-	{condition: fleet.ClusterConditionProcessed, quiet: []string{"Leaving"}, loud: []string{"OnDeleteIgnored"}},
+	processedRow,
 	importedRow,
 	{condition: fleet.ClusterConditionRegistered, quiet: []string{reasonWaitingForAgent},
 		reached: reasonRegistered, message: "The agent uses the credential that the hub granted"},
@@ -28,11 +30,14 @@ var clusterRows = []row{
 
 // clusterNews is what a change of a Cluster is worth; before is nil for a new one, after for one that is gone.
 func clusterNews(before, after *fleet.Cluster) []announcement {
-	if after == nil || registration.IsSkipped(after) {
+	if after == nil || registration.IsManagedElsewhere(after) {
 		return nil
 	}
 	if before == nil {
 		before = &fleet.Cluster{}
+	}
+	if after.DeletionTimestamp != nil { // what its bundles left behind is all that anybody has to know
+		return told(processedRow.news(aboutCluster(after), before.Status.Conditions, after.Status.Conditions))
 	}
 	var out []announcement
 	for _, r := range clusterRows {

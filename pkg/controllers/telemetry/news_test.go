@@ -84,6 +84,7 @@ func TestWhatAChangeOfAClusterIsWorth(t *testing.T) {
 		"its agent cannot be upgraded": {cluster("c"), cluster("c", isFalse(fleet.ClusterConditionAgentUpgraded, "CrashLoop")), []string{"Warning CrashLoop Cluster/c"}},
 		"its bundle cannot be written": {cluster("c"), cluster("c", isFalse(fleet.ClusterConditionReconciled, "InvalidAgentOptions")), []string{"Warning InvalidAgentOptions Cluster/c"}},
 		"it leaves":                    {cluster("c", beats), leaving(cluster("c", silent, isFalse(processed, "Leaving"))), nil},
+		"it leaves something behind":   {leaving(cluster("c", isFalse(processed, "Leaving"))), leaving(cluster("c", isFalse(processed, "RemovalIncomplete"))), []string{"Warning RemovalIncomplete Cluster/c"}},
 		"it is gone":                   {cluster("c", beats), nil, nil},
 		"it is another manager's":      {cluster("c", beats), elsewhere(cluster("c", silent)), nil},
 	} {
