@@ -23,8 +23,10 @@ func figures() []figure {
 		of("quietWrites", "writes a second, from 10 s on", func(r Run) float64 { return r.QuietWrites }, quietBudget),
 		of("took", "time up to the last deployment, s", func(r Run) float64 { return r.Took }, nil),
 		of("busyAfter", "hub busy afterwards, s", func(r Run) float64 { return r.BusyAfter }, nil),
+		of("whole", "time up to the last write, s", func(r Run) float64 { return r.Took + r.BusyAfter }, nil),
 		of("controllerCPU", "controller's processor time per deployment, ms", perDeployment(bench.ProcessController), nil),
 		of("apiserverCPU", "API server's processor time per deployment, ms", perDeployment(processAPIServer), nil),
+		of("allCPU", "processor time of all processes per deployment, ms", allPerDeployment, nil),
 		of("rateOfProcessors", "deployments a second that the processors allow", func(r Run) float64 { return r.CPUBound }, nil),
 		of("coresOfOthers", "cores taken by others", func(r Run) float64 { return r.CoresOfOthers }, nil),
 	}
@@ -35,6 +37,17 @@ const processAPIServer = "kube-apiserver"
 
 func perDeployment(process string) func(Run) float64 {
 	return func(r Run) float64 { return 1000 * r.Use[process].CPU / float64(r.Clusters*r.Bundles) }
+}
+
+// allPerDeployment is that of the hub's processes and the controller until the hub is quiet.
+func allPerDeployment(r Run) float64 {
+	all := 0.0
+	for name, use := range r.Use {
+		if name != bench.ProcessBench {
+			all += use.CPU
+		}
+	}
+	return 1000 * all / float64(r.Clusters*r.Bundles)
 }
 
 // rateBudget and the others are of one machine with two cores that hub and controller share.

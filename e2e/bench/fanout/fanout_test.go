@@ -54,7 +54,9 @@ func of(clusters, bundles int, rate, memory float64) Run {
 	return Run{
 		Clusters: clusters, Bundles: bundles, Rate: rate, Took: float64(clusters*bundles) / rate, WritesPerDeployment: 2.75,
 		Writes: []bench.Line{{UserAgent: "fleet-controller", Verb: "create", Resource: "bundledeployments", Per: rate}},
-		Use:    map[string]bench.Usage{bench.ProcessController: {Peak: memory, RSS: memory - 1}},
+		Use: map[string]bench.Usage{
+			bench.ProcessController: {Peak: memory, RSS: memory - 1, CPU: memory / 100}, bench.ProcessBench: {CPU: 1000 / memory},
+		},
 	}
 }
 
@@ -75,7 +77,8 @@ func TestGrowthIsComparedWithTheDeployments(t *testing.T) {
 		NewCell(1000, 20, []Run{of(1000, 20, 100, 400)}), NewCell(200, 20, []Run{of(200, 20, 250, 100)}),
 	}}.Markdown()
 	require.Contains(t, text, "- From 200 × 20 to 1000 × 20, 5.00 times the deployments: time 12.5 times (worse than linear); "+
-		"controller's memory 4.00 times (linear or better); writes per deployment 1.00 times (linear or better).")
+		"time up to the last write 12.5 times (worse than linear); controller's memory 4.00 times (linear or better); "+
+		"writes per deployment 1.00 times (linear or better); processor time per deployment 0.800 times (linear or better).")
 	require.NotContains(t, Report{Cells: []Cell{NewCell(50, 20, []Run{of(50, 20, 1, 1)})}}.Markdown(), "Growth")
 }
 
