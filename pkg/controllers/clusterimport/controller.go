@@ -71,7 +71,8 @@ type handler struct {
 	// waiting is, for each cluster whose place another Cluster has, for whom it waits.
 	waiting map[string]wait
 
-	written written
+	// recent are the Clusters as this controller wrote them last. A decision on an older one would import a second time.
+	recent *kube.Recent[*fleet.Cluster]
 	// patience is importPatience unless a test says otherwise.
 	patience time.Duration
 }
@@ -94,7 +95,7 @@ func Register(ctx context.Context, deps Deps) func(context.Context) {
 
 func newHandler(deps Deps) *handler {
 	return &handler{
-		Deps: deps, seen: map[string]string{}, waiting: map[string]wait{}, written: written{versions: map[string]string{}},
+		Deps: deps, seen: map[string]string{}, waiting: map[string]wait{}, recent: kube.NewRecent[*fleet.Cluster](),
 		patience: importPatience,
 	}
 }
@@ -141,7 +142,6 @@ func (h *handler) forget(key string) {
 	defer h.mu.Unlock()
 	delete(h.seen, key)
 	delete(h.waiting, key)
-	h.written.forget(key)
 	h.queue.Forget(key)
 }
 

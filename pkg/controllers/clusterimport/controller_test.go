@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	fleet "github.com/rancher/fleet/pkg/apis/fleet.cattle.io/v1alpha1"
+	"github.com/rancher/fleet/pkg/conditions"
 	"github.com/rancher/fleet/pkg/kube"
 )
 
@@ -100,6 +101,29 @@ func TestWhatTheCacheDoesNotShowYetIsLookedAtOnceItDoes(t *testing.T) {
 	assert.Equal(t, []string{key}, queued())
 }
 
+// What was written last may show nothing that a decision rests on, so that its event brings nothing back, while an order that
+// came just before it was put off.
+func TestAnOrderThatCameBeforeWhatTheCacheDoesNotShowYetIsNotLost(t *testing.T) {
+	h, queued := fed(t)
+	h.clusters.Add(cluster(func(c *fleet.Cluster) { c.Spec.RedeployAgentGeneration = 1 }))
+	h.event(t)
+	assert.Equal(t, []string{key}, queued())
+	h.clusters.Lag = true
+	h.clusters.Add(h.cluster())
+	h.recent.Wrote(h.cluster())
+
+	require.NoError(t, h.work(t.Context(), key))
+	saysImported := func() bool {
+		return conditions.GetCondition(h.cluster().Status.Conditions, fleet.ClusterConditionImported) != nil
+	}
+	assert.False(t, saysImported(), "the cache is behind")
+	h.clusters.Sync()
+	h.event(t)
+	require.Eventually(t, func() bool { return len(queued()) > 0 }, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, h.work(t.Context(), key))
+	assert.True(t, saysImported(), "that there is no kubeconfig")
+}
+
 // T06: the document is written again and again, with the same and with other keys that no agent depends on.
 func TestAConfigurationThatChangesNothingForTheClusterFeedsNothing(t *testing.T) {
 	h, queued := fed(t)
@@ -124,14 +148,12 @@ func TestAClusterThatGoesIsForgotten(t *testing.T) {
 	h.clusters.Add(cluster())
 	h.event(t)
 	queued()
-	h.written.note(key, cluster())
 
 	h.change(t, func(c *fleet.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: now} })
 	h.event(t)
 
 	assert.Empty(t, queued())
 	assert.Empty(t, h.seen)
-	assert.Empty(t, h.written.versions)
 	got, err := h.onChange(key, nil)
 	require.NoError(t, err)
 	assert.Nil(t, got)
@@ -151,9 +173,9 @@ func TestManyEventsAtOnce(t *testing.T) {
 				_, _ = h.onChange(key, c)
 				if n == 0 {
 					h.forget(key)
-					h.written.note(key, c)
+					h.recent.Wrote(c)
 				}
-				h.written.ahead(key, c)
+				h.recent.IsBehind(c)
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func (h *handler) begin(f facts, record registration.Import) (facts, error) {
 		if updated == nil {
 			return f, errGone
 		}
-		h.written.note(cluster.Namespace+"/"+cluster.Name, updated)
+		h.recent.Wrote(updated)
 		cluster = updated
 	}
 	if err := h.writeRecord(cluster, record); err != nil {
@@ -114,6 +114,6 @@ func (h *handler) writeRecord(cluster *fleet.Cluster, record registration.Import
 	if err != nil {
 		return fmt.Errorf("recording the import on cluster %s/%s: %w", cluster.Namespace, cluster.Name, err)
 	}
-	h.written.note(cluster.Namespace+"/"+cluster.Name, updated)
+	h.recent.Wrote(updated)
 	return nil
 }

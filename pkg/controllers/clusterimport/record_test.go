@@ -91,28 +91,6 @@ func TestAnImportThatBeginsMakesTheOneBeforeNotCount(t *testing.T) {
 	assert.Equal(t, "agents", got.Namespace)
 }
 
-func TestADecisionOnAnOlderClusterThanWhatWasWrittenIsPutOff(t *testing.T) {
-	w := written{versions: map[string]string{}}
-	at := func(version string) *fleet.Cluster {
-		return cluster(func(c *fleet.Cluster) { c.ResourceVersion = version })
-	}
-	assert.False(t, w.ahead(key, at("5")), "nothing was written")
-	w.note(key, nil)
-	assert.False(t, w.ahead(key, at("5")))
-	w.note(key, at("10"))
-	assert.True(t, w.ahead(key, at("9")))
-	assert.True(t, w.ahead(key, at("9")))
-	assert.False(t, w.ahead(key, at("10")))
-	assert.Empty(t, w.versions, "it is done with")
-	w.note(key, at("10"))
-	assert.False(t, w.ahead(key, at("110")))
-	w.note(key, at("10"))
-	assert.False(t, w.ahead(key, at("not a number")), "in doubt it is looked at")
-	w.note(key, at("10"))
-	w.forget(key)
-	assert.False(t, w.ahead(key, at("9")))
-}
-
 // Somebody else wrote to the Cluster between the look and the record: no trouble of the cluster's, and none that is shown.
 func TestARecordThatSomebodyElseOvertookIsTriedAgainInSilence(t *testing.T) {
 	h, d := importing(t)

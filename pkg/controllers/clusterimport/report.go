@@ -45,7 +45,9 @@ func (h *handler) reportImported(f facts, p plan) error {
 		conditions.SetCondition(&status.Conditions, fleet.ClusterConditionImported, metav1.ConditionTrue, reasonImported, "", now)
 		showLives(status, f)
 	})
-	h.written.note(f.cluster.Namespace+"/"+f.cluster.Name, updated)
+	if updated != nil {
+		h.recent.Wrote(updated)
+	}
 	if err == nil {
 		h.ended("")
 	}

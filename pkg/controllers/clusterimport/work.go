@@ -15,6 +15,9 @@ import (
 	"github.com/rancher/fleet/pkg/registration"
 )
 
+// behind is after what time a cluster is looked at again of which the cache did not show yet what was written.
+const behind = 500 * time.Millisecond
+
 // errSlow is why the work of one look ended.
 var errSlow = errors.New("an import took too long")
 
@@ -30,8 +33,10 @@ func (h *handler) work(ctx context.Context, key string) error {
 	if err != nil {
 		return fmt.Errorf("reading cluster %s: %w", key, err)
 	}
-	if h.written.ahead(key, cluster) {
-		return nil // the event of what was written brings the cluster back
+	if h.recent.IsBehind(cluster) {
+		// What was written has an event, which need not show anything that brings the cluster back.
+		h.queue.AddAfter(key, behind)
+		return nil
 	}
 	f, err := h.observe(cluster)
 	if err != nil {
