@@ -17,6 +17,7 @@ const (
 	fileContainerd = "containerd.toml"
 	fileResolver   = "resolv.conf"
 	folderCNI      = "cni"
+	folderPull     = "registries"
 	folderPodIPs   = "addresses"
 )
 
@@ -50,7 +51,7 @@ func (c *ControlPlane) writeNode(number int) error {
 	}
 	for file, content := range map[string][]byte{
 		fileKubelet:    settings,
-		fileContainerd: fmt.Appendf(nil, containerdConfig, PauseImage, cniFolder, filepath.Join(dir, folderCNI)),
+		fileContainerd: fmt.Appendf(nil, containerdConfig, PauseImage, cniFolder, filepath.Join(dir, folderCNI), filepath.Join(dir, folderPull)),
 		// Nobody answers there, and so every name is unknown at once.
 		fileResolver: []byte("nameserver 127.0.0.1\n"),
 		filepath.Join(folderCNI, "10-lab.conflist"): network,
@@ -141,8 +142,8 @@ func (c *ControlPlane) podNetwork() map[string]any {
 	}
 }
 
-// containerdConfig lacks the image of Pods' first containers, the folder of the CNI plugins, and that of their
-// configuration. Without restrict_oom_score_adj no container starts where the right to raise it is missing.
+// containerdConfig lacks the image of Pods' first containers, the folder of the CNI plugins, that of their configuration, and
+// that of how registries are reached. Without restrict_oom_score_adj no container starts where the right to raise it is missing.
 const containerdConfig = `version = 2
 root = "/var/lib/containerd"
 state = "/run/containerd"
@@ -174,4 +175,7 @@ disabled_plugins = [
   [plugins."io.containerd.grpc.v1.cri".cni]
     bin_dir = %q
     conf_dir = %q
+
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = %q
 `

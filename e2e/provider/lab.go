@@ -128,6 +128,9 @@ func (c *labCluster) LoadImageArchive(ctx context.Context, archivePath string, _
 	return c.plane.LoadImages(ctx, archivePath)
 }
 
+// PullPlainly lets nodes pull from a registry, host:port, without TLS.
+func (c *labCluster) PullPlainly(registry string) error { return c.plane.PullPlainly(registry) }
+
 // ExportLogs copies the logs of all components.
 func (c *labCluster) ExportLogs(_ context.Context, dest string) error {
 	if c.plane == nil {

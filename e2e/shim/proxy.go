@@ -32,7 +32,12 @@ type Proxy struct {
 
 // NewProxy listens on a free loopback port: with TLS and a certificate of the authority, or without where that is nil.
 func NewProxy(authority *certs.Authority) (*Proxy, error) {
-	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	return NewProxyOn("127.0.0.1", authority)
+}
+
+// NewProxyOn listens on a free port of another address of this machine, such as one that Pods reach.
+func NewProxyOn(address string, authority *certs.Authority) (*Proxy, error) {
+	listener, err := net.Listen("tcp4", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}

@@ -112,11 +112,7 @@ func (b *bed) importEdge(t *testing.T) {
 // joinRemote registers a cluster by a token that does not pass through Helm.
 func (b *bed) joinRemote(t *testing.T) {
 	t.Helper()
-	hub := &stage.Stage{Hub: b.hub.Cluster}
-	values, err := hub.NewToken(stage.Until(t, patience), stage.Workspace, "remote", fleet.ClusterRegistrationTokenSpec{
-		ClusterName: "remote", TTL: &metav1.Duration{Duration: time.Hour},
-	})
-	require.NoError(t, err)
+	values := b.newToken(t, "remote")
 	content, err := yaml.Marshal(values)
 	require.NoError(t, err)
 	b.namespace(t, b.remote, stage.SystemNamespace)
@@ -128,6 +124,17 @@ func (b *bed) joinRemote(t *testing.T) {
 		"--set", "existingSecret="+names.AgentBootstrapSecret, "--set", "agentTLSMode=strict", "--set", "image.tag="+oldVersion,
 		"--set-string", "labels.env=remote")
 	assert.NotContains(t, out, values["token"], "the token is nowhere to be seen")
+}
+
+// newToken are the values of a token for the cluster remote.
+func (b *bed) newToken(t *testing.T, name string) map[string]any {
+	t.Helper()
+	hub := &stage.Stage{Hub: b.hub.Cluster}
+	values, err := hub.NewToken(stage.Until(t, patience), stage.Workspace, name, fleet.ClusterRegistrationTokenSpec{
+		ClusterName: "remote", TTL: &metav1.Duration{Duration: time.Hour},
+	})
+	require.NoError(t, err)
+	return values
 }
 
 func (b *bed) namespace(t *testing.T, s *site, name string) {

@@ -15,7 +15,7 @@ import (
 )
 
 // An agent that joined by its chart belongs to two releases, the chart's and the one that its bundle made. Both can be
-// uninstalled, in the order that people choose, and what bundles deployed stays. The file's name puts it last.
+// uninstalled, in the order that people choose, and what bundles deployed stays. The file's name puts it and the next last.
 func TestAnAgentOfTwoReleasesIsUninstalledAndTheHubAfterIt(t *testing.T) {
 	b := theBed(t)
 	c := b.joined()
@@ -51,4 +51,19 @@ func TestAnAgentOfTwoReleasesIsUninstalledAndTheHubAfterIt(t *testing.T) {
 	assert.Equal(t, agent.UID, now.UID)
 	_, err = b.edge.Kube.CoreV1().Secrets(stage.SystemNamespace).Get(t.Context(), names.AgentCredentialStore, metav1.GetOptions{})
 	assert.NoError(t, err)
+}
+
+// A cluster that was removed, with its agent, comes back with a new token, whose values helm is given as a file.
+func TestARemovedClusterComesBackWithTheValuesOfANewToken(t *testing.T) {
+	b := theBed(t)
+	values := b.newToken(t, "remote-again")
+	b.remote.helm(t, "install", "fleet-agent", chart(t, "fleet-agent"), "--namespace", stage.SystemNamespace, "--create-namespace", "--wait",
+		"--timeout=300s", "--values", valuesFile(t, values), "--set", "agentTLSMode=strict", "--set", "image.tag="+oldVersion)
+	c := b.joined()
+	c.connected(t)
+	secrets, err := b.remote.Kube.CoreV1().Secrets(stage.SystemNamespace).List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, secret := range secrets.Items {
+		assert.NotEqual(t, names.AgentBootstrapSecret, secret.Name, "the agent has dropped what it registered with")
+	}
 }
