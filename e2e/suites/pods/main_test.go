@@ -65,15 +65,15 @@ func prepare() error {
 	if chosen, err = provider.Chosen(); err != nil {
 		return err
 	}
-	if os.Getenv(filesVariable) == "" {
-		return fmt.Errorf("there are no images to test with: run scripts/e2e --provider %s", chosen.Name())
-	}
 	if err := chosen.Missing(context.Background()); err != nil {
 		if os.Getenv(optionalVariable) != "" {
 			fmt.Printf("reduced: hub and agents do not run as Pods: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
 			os.Exit(0)
 		}
 		return err
+	}
+	if os.Getenv(filesVariable) == "" {
+		return fmt.Errorf("there are no images to test with: run scripts/e2e --provider %s", chosen.Name())
 	}
 	for name, count := range nodes {
 		made[name] = chosen.Cluster(name, count)
